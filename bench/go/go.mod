@@ -1,0 +1,3 @@
+module glasswarden.io/bench
+
+go 1.24

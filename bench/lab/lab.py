@@ -1,0 +1,93 @@
+"""The bench that a benchmark works at: it starts servers, puts load on them, keeps files."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from bench.lab import golang, servers
+from bench.lab.load import Load, Sample, parse_sample
+from bench.lab.servers import Plan, Server
+from tests.cluster.processes import LOOPBACK, Processes, tail_of
+
+SLACK: Final = 30
+"""Seconds that a helper gets above what it was told to take."""
+
+
+class Lab:
+    """One run's place to work in."""
+
+    def __init__(self, folder: Path, plots: Path, say: Callable[[str], None]) -> None:
+        self.folder = folder
+        """For files that nobody needs afterwards."""
+        self.plots = plots
+        """For drawings that stay."""
+        self.say = say
+        """Tells whoever waits what is being done."""
+        self.processes = Processes(folder / "logs", dict(os.environ))
+
+    @cached_property
+    def certs(self) -> Path:
+        """A folder with a serving certificate for loopback."""
+        folder = self.folder / "certs"
+        command = [str(servers.COMMAND), "certs", "issue", "--dir", str(folder), "--host", LOOPBACK]
+        subprocess.run(command, check=True, capture_output=True)
+        return folder
+
+    @cached_property
+    def programs(self) -> Path:
+        """The folder with the Go programs."""
+        return golang.built(self.say)
+
+    def file(self, content: bytes) -> Path:
+        """Return a file with *content*."""
+        path = self.folder / hashlib.sha256(content).hexdigest()[:16]
+        if not path.exists():
+            path.write_bytes(content)
+        return path
+
+    def plan(self, workers: int = 1, ledger: str = "ledger") -> Plan:
+        """Return how the product is started, with *ledger* as the name of its ledger."""
+        return servers.glasswarden(self.certs, self.folder / f"{ledger}.db", workers)
+
+    def glasswarden(self, workers: int = 1) -> AbstractContextManager[Server]:
+        """Run the product."""
+        return servers.running(self.plan(workers), self.processes)
+
+    def go(self, *, raw: bool) -> AbstractContextManager[Server]:
+        """Run the Go webhook that allows everything."""
+        return servers.running(
+            servers.noop(self.programs / "noop", self.certs, raw=raw), self.processes
+        )
+
+    @contextmanager
+    def contest(self, workers: int = 1) -> Iterator[list[Server]]:
+        """Run the product and both forms of the Go webhook side by side."""
+        with ExitStack() as stack:
+            yield [
+                stack.enter_context(self.glasswarden(workers)),
+                stack.enter_context(self.go(raw=True)),
+                stack.enter_context(self.go(raw=False)),
+            ]
+
+    def measure(self, server: Server, load: Load) -> Sample:
+        """Put *load* on *server*; raise `Unexpected` where an answer is not the right one."""
+        output = self.run("load", server, load.review, load.flags, 3 * load.seconds)
+        return parse_sample(output, load)
+
+    def run(
+        self, program: str, server: Server, review: bytes, flags: list[str], seconds: float
+    ) -> bytes:
+        """Return what a Go client prints that asks *server* about *review*."""
+        where = ["-url", f"{server.url}/validate", "-ca", str(server.authority)]
+        command = [str(self.programs / program), *where, "-body", str(self.file(review)), *flags]
+        try:
+            done = subprocess.run(command, check=True, capture_output=True, timeout=seconds + SLACK)
+        except subprocess.CalledProcessError as error:
+            log = tail_of(server.process.log, 5)
+            raise RuntimeError(f"{program}: {error.stderr.decode().strip()}\n{log}") from error
+        return done.stdout

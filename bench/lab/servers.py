@@ -1,0 +1,111 @@
+"""The servers that are measured, started as their users start them."""
+
+import http.client
+import ssl
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+from tests.cluster.processes import (
+    LOOPBACK,
+    Process,
+    Processes,
+    ProcessFailed,
+    free_ports,
+    with_free_ports,
+)
+
+COMMAND: Final = Path(sys.executable).with_name("glasswarden")
+PATIENCE: Final = 30.0
+"""Seconds until a server that does not answer is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A webhook that runs and has answered."""
+
+    name: str
+    url: str
+    authority: Path
+    process: Process
+    seconds: float
+    """From its start to its first good answer."""
+
+    @property
+    def group(self) -> int:
+        """The process group that holds the server and its workers."""
+        return self.process.pid
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a server is started; `{port}` in the command stands for the one it gets."""
+
+    name: str
+    command: tuple[str, ...]
+    authority: Path
+
+
+def glasswarden(certs: Path, ledger: Path, workers: int) -> Plan:
+    """Return how the product is started."""
+    flags = ["--bind", f"{LOOPBACK}:{{port}}", "--certs", str(certs)]
+    flags += ["--ledger", f"sqlite://{ledger}", "--workers", str(workers)]
+    return Plan("glasswarden", (str(COMMAND), "webhook", *flags), certs / "ca.crt")
+
+
+def noop(program: Path, certs: Path, *, raw: bool) -> Plan:
+    """Return how the Go webhook is started; *raw* leaves the review's objects undecoded."""
+    flags = ["-bind", f"{LOOPBACK}:{{port}}", f"-raw={str(raw).lower()}"]
+    flags += ["-cert", str(certs / "tls.crt"), "-key", str(certs / "tls.key")]
+    return Plan("go" if raw else "go-maps", (str(program), *flags), certs / "ca.crt")
+
+
+@contextmanager
+def running(plan: Plan, processes: Processes) -> Iterator[Server]:
+    """Start *plan*, wait for its first good answer, and stop it at the end."""
+    server = with_free_ports(partial(_started, plan, processes))
+    try:
+        yield server
+    finally:
+        server.process.stop()
+
+
+def launched(plan: Plan, processes: Processes, port: int) -> Process:
+    """Start *plan* on *port* without waiting for it."""
+    command = [part.replace("{port}", str(port)) for part in plan.command]
+    return processes.start(plan.name, command)
+
+
+def _started(plan: Plan, processes: Processes) -> Server:
+    [port] = free_ports(1)
+    context = ssl.create_default_context(cafile=plan.authority)
+    start = time.monotonic()
+    process = launched(plan, processes, port)
+    while not _answers(port, context):
+        if time.monotonic() - start > PATIENCE or not process.running:
+            _give_up(process)
+        time.sleep(0.002)
+    seconds = time.monotonic() - start
+    return Server(plan.name, f"https://{LOOPBACK}:{port}", plan.authority, process, seconds)
+
+
+def _give_up(process: Process) -> None:
+    """Raise what the harness says about a program that is not ready, its log included."""
+    process.wait_until(lambda: False, seconds=0)
+    raise ProcessFailed(f"{process.name} did not get ready")
+
+
+def _answers(port: int, context: ssl.SSLContext) -> bool:
+    connection = http.client.HTTPSConnection(LOOPBACK, port, context=context, timeout=PATIENCE)
+    with closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False

@@ -1,0 +1,1 @@
+"""The one command, `glasswarden`, also found by kubectl as `kubectl glasswarden`."""

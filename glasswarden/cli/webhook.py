@@ -1,0 +1,68 @@
+"""`glasswarden webhook`: serve admission reviews."""
+
+from pathlib import Path
+
+import click
+
+from webhook.server import AddressUnusable, serve
+from webhook.settings import Settings
+from webhook.tls import CertificateUnusable
+
+
+@click.command("webhook")
+@click.option(
+    "--bind",
+    default="0.0.0.0:8443",
+    show_default=True,
+    envvar="GLASSWARDEN_BIND",
+    metavar="HOST:PORT",
+    help="Address to listen on.",
+)
+@click.option(
+    "--certs",
+    "folder",
+    required=True,
+    envvar="GLASSWARDEN_CERTS",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with tls.crt and tls.key; read again when they change.",
+)
+@click.option(
+    "--ledger",
+    required=True,
+    envvar="GLASSWARDEN_LEDGER",
+    metavar="ADDRESS",
+    help="Where records go: sqlite:///PATH.",
+)
+@click.option(
+    "--cluster",
+    default="default",
+    show_default=True,
+    envvar="GLASSWARDEN_CLUSTER",
+    help="The cluster's name in records and reports.",
+)
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    envvar="GLASSWARDEN_WORKERS",
+    type=click.IntRange(1, 64),
+    help="Processes that answer reviews.",
+)
+def command(bind: str, folder: Path, ledger: str, cluster: str, workers: int) -> None:
+    """Serve admission reviews over TLS until stopped."""
+    settings = Settings(
+        bind=bind,
+        certificate=folder / "tls.crt",
+        key=folder / "tls.key",
+        ledger=ledger,
+        cluster=cluster,
+        workers=workers,
+    )
+    try:
+        serve(settings)
+    except AddressUnusable as error:
+        raise click.ClickException(f"{error}\nChoose another address with --bind.") from error
+    except CertificateUnusable as error:
+        raise click.ClickException(
+            f"{error}\nMake a pair with: glasswarden certs issue --dir {folder} --host NAME"
+        ) from error

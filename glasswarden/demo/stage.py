@@ -1,0 +1,144 @@
+"""The stage of the demo: the real webhook as a process of its own, and a client beside it."""
+
+import http.client
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from certs.folder import Folder, issue_into
+from glasswarden.demo.errors import StageFailed
+
+HOST = "127.0.0.1"
+START_SECONDS = 20.0
+STOP_SECONDS = 10.0
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Why a write was refused."""
+
+    code: int = 0
+    message: str = ""
+
+
+class Response(msgspec.Struct, frozen=True):
+    """The part of an answer that reaches the person."""
+
+    allowed: bool
+    status: Status = Status()
+    warnings: list[str] = []
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A running webhook, with what is needed to ask it."""
+
+    port: int
+    certificates: Folder
+    ledger: str
+
+    @property
+    def url(self) -> str:
+        """Where the webhook listens."""
+        return f"https://{HOST}:{self.port}"
+
+    def ask(self, review: bytes) -> Response:
+        """Send *review* as an API server would, and return what the webhook answered."""
+        headers = {"Content-Type": "application/json"}
+        status, body = _request(self, "POST", "/validate", review, headers)
+        if status != http.HTTPStatus.OK:
+            raise StageFailed(f"the webhook answered {status}: {body.decode(errors='replace')}")
+        return msgspec.json.decode(body, type=_Answer).response
+
+
+@contextmanager
+def open_stage(folder: Path, port: int | None = None) -> Iterator[Stage]:
+    """Start the webhook with certificates and a ledger in *folder*; stop it at the end."""
+    certificates = issue_into(folder / "certs", [HOST, "localhost"], datetime.now(UTC))
+    stage = Stage(port or _free_port(), certificates, f"sqlite://{folder.resolve()}/ledger.db")
+    log = folder / "webhook.log"
+    process = _start(stage, log)
+    try:
+        _wait_until_ready(stage, process, log)
+        yield stage
+    finally:
+        _stop(process)
+
+
+def _start(stage: Stage, log: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "glasswarden", "webhook"]
+    command += ["--bind", f"{HOST}:{stage.port}", "--certs", str(stage.certificates.path)]
+    command += ["--ledger", stage.ledger, "--cluster", "demo"]
+    with log.open("wb") as output:
+        # A session of its own: Ctrl-C reaches the story, which then stops the webhook in order.
+        return subprocess.Popen(  # noqa: S603 - our own program, our own arguments
+            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+
+
+def _wait_until_ready(stage: Stage, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise StageFailed(f"the webhook ended at once; {log} says:\n{_tail(log)}")
+        try:
+            status, _ = _request(stage, "GET", "/readyz")
+        except OSError:
+            time.sleep(0.05)
+            continue
+        if status == http.HTTPStatus.OK:
+            return
+    raise StageFailed(f"the webhook was not ready after {START_SECONDS:.0f} s; see {log}")
+
+
+def _request(
+    stage: Stage,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: dict[str, str] | None = None,
+) -> tuple[int, bytes]:
+    context = ssl.create_default_context(cafile=stage.certificates.authority)
+    connection = http.client.HTTPSConnection(HOST, stage.port, context=context, timeout=10)
+    try:
+        connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _tail(log: Path, lines: int = 5) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

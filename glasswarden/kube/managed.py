@@ -1,0 +1,216 @@
+"""managedFields: which field manager wrote which fields, and who made a write.
+
+Each entry names a manager, how it wrote (Apply or Update) and, as FieldsV1, the fields it owns.
+A client may choose any manager's name and may wipe or rewrite the entries, so all of this is a hint
+and never evidence: what is malformed is passed over, and nothing here raises.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from glasswarden.kube.equality import surely_equal
+from glasswarden.kube.objects import Object, metadata_of
+from glasswarden.kube.path_syntax import Scalar
+from glasswarden.kube.paths import ROOT, Index, Key, Member, Path, Select, Step
+from glasswarden.kube.schema import Items, Keyed
+
+FieldsV1: TypeAlias = dict[str, Any]
+"""A tree of fields: ``f:<name>``, ``k:<keys as JSON>``, ``v:<value as JSON>``, ``i:<index>``.
+
+A node is owned itself when it is empty or holds ``.``."""
+
+_BOOKKEEPING: Final = frozenset({"ancient-changes", "before-first-apply"})
+"""Managers that the API server invents: to cap the number of entries, and to keep what an object
+already had when it was first applied. They never write."""
+
+_LONGEST_MANAGER: Final = 128
+
+_decode_keys: Final = msgspec.json.Decoder(dict[str, Scalar]).decode
+_decode_value: Final = msgspec.json.Decoder(Scalar).decode
+_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One manager's fields."""
+
+    manager: str
+    operation: str
+    """``Apply`` or ``Update``."""
+    subresource: str
+    api_version: str
+    time: str
+    """When the entry last changed by its own write, in whole seconds."""
+    fields: FieldsV1
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What makes it the same entry before and after a write.
+
+        An applier keeps its entry across API versions (`BuildManagerIdentifier` in apimachinery).
+        """
+        version = "" if self.operation == "Apply" else self.api_version
+        return self.manager, self.operation, self.subresource, version
+
+
+def entries_of(obj: Object | None) -> tuple[Entry, ...]:
+    """Return the readable managedFields entries of *obj*, in their order."""
+    listed = metadata_of(obj).get("managedFields") if obj else None
+    if not isinstance(listed, list):
+        return ()
+    return tuple(entry for raw in listed if (entry := _entry(raw)) is not None)
+
+
+def writer_of(old: Object | None, new: Object | None) -> Entry | None:
+    """Return the likeliest writer that the difference of the two managedFields shows, if any."""
+    return next(iter(writers_between(entries_of(old), entries_of(new))), None)
+
+
+def writers_between(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return those of *new* that a write made or renewed, the latest first.
+
+    The writer's entry appears or gets a new time or, within the same second, gains a field; one
+    that only lost a field lost it to somebody else. None is left by a write that only removes
+    fields, nor by one that repeats the same manager's last write within a second.
+    """
+    before = {entry.identity: entry for entry in old}
+    able = [entry for entry in new if entry.manager not in _BOOKKEEPING]
+    wrote = [entry for entry in able if _is_renewed(before.get(entry.identity), entry)] or [
+        entry for entry in able if _gained(before[entry.identity].fields, entry.fields)
+    ]
+    return tuple(sorted(wrote, key=lambda entry: entry.time, reverse=True))
+
+
+def owners_at(entries: Iterable[Entry], path: Path) -> tuple[Entry, ...]:
+    """Return those of *entries* that own something at *path*, or the whole that contains it."""
+    steps = path.steps
+    return tuple(entry for entry in entries if _reaches(entry.fields, steps))
+
+
+def owned_paths(fields: FieldsV1) -> Iterator[Path]:
+    """Yield every path that *fields* says is owned."""
+    pending = [(ROOT, fields)]
+    while pending:
+        path, node = pending.pop()
+        if path is not ROOT and (not node or "." in node):
+            yield path
+        for name, child in reversed(node.items()):
+            step = parse_step(name)
+            if step is not None and isinstance(child, dict):
+                pending.append((path / step, child))
+
+
+def items_of(node: FieldsV1) -> Items | None:
+    """Return how the list at *node* tells its items apart, where its first owned item shows it."""
+    for name in node:
+        match parse_step(name):
+            case Select(keys=keys) if keys:
+                return Keyed(tuple(key for key, _ in keys))
+            case Member():
+                return "set"
+            case Index():
+                return None
+    return None
+
+
+def child_of(node: FieldsV1, step: Step) -> FieldsV1 | None:
+    """Return the node that *step* leads to, if *node* has it."""
+    child = node.get(render_step(step))
+    return child if isinstance(child, dict) else None
+
+
+def parse_step(name: str) -> Step | None:
+    """Return the step that a name in FieldsV1 spells; nothing for ``.`` and what is malformed."""
+    prefix, text = name[:2], name[2:]
+    try:
+        match prefix:
+            case "f:":
+                return Key(text)
+            case "k:":
+                return Select(tuple(_decode_keys(text).items()))
+            case "v:":
+                return Member(_decode_value(text))
+            case "i:":
+                return Index(int(text))
+    except (msgspec.DecodeError, ValueError):
+        pass
+    return None
+
+
+def render_step(step: Step) -> str:
+    """Return the name of *step* in FieldsV1; the order of a list is not a field and has none."""
+    match step:
+        case Key(name=name):
+            return f"f:{name}"
+        case Select(keys=keys):
+            return f"k:{_encode(dict(keys))}"
+        case Member(value=value):
+            return f"v:{_encode(value)}"
+        case Index(index=index):
+            return f"i:{index}"
+        case _:
+            return ""
+
+
+def manager_from_user_agent(user_agent: str) -> str:
+    """Return the manager that the API server records for a request that names none.
+
+    It is the user agent up to the first slash, without unprintable characters, cut at 128 bytes
+    (`prefixFromUserAgent` in the API server).
+    """
+    program = user_agent.partition("/")[0]
+    printable = "".join(char for char in program if char.isprintable())
+    return printable.encode()[:_LONGEST_MANAGER].decode(errors="ignore")
+
+
+def _entry(raw: Any) -> Entry | None:  # noqa: ANN401 - whatever the client left there
+    if not isinstance(raw, dict) or raw.get("operation") not in ("Apply", "Update"):
+        return None
+    fields = raw.get("fieldsV1")
+    return Entry(
+        manager=_text(raw.get("manager")),
+        operation=_text(raw.get("operation")),
+        subresource=_text(raw.get("subresource")),
+        api_version=_text(raw.get("apiVersion")),
+        time=_text(raw.get("time")),
+        fields=fields if isinstance(fields, dict) else {},
+    )
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - whatever the client left there
+    return value if isinstance(value, str) else ""
+
+
+def _is_renewed(before: Entry | None, entry: Entry) -> bool:
+    return before is None or before.time != entry.time
+
+
+def _gained(before: FieldsV1, after: FieldsV1) -> bool:
+    """Tell whether *after* has a node that *before* lacks."""
+    if surely_equal(before, after):
+        return False
+    pending = [(before, after)]
+    while pending:
+        earlier, later = pending.pop()
+        if not earlier.keys() >= later.keys():
+            return True
+        pending += (
+            (earlier[name], child)
+            for name, child in later.items()
+            if isinstance(child, dict) and isinstance(earlier[name], dict)
+        )
+    return False
+
+
+def _reaches(fields: FieldsV1, steps: tuple[Step, ...]) -> bool:
+    node = fields
+    for step in steps:
+        child = child_of(node, step)
+        if child is None:
+            return False
+        if not child:  # owned as a whole, whatever is inside
+            return True
+        node = child
+    return True

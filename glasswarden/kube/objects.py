@@ -1,0 +1,78 @@
+"""The identity of a Kubernetes object, read from its decoded JSON.
+
+Objects come from admission reviews, audit logs and clients, so nothing about their shape is taken
+for granted: what is missing or of the wrong type reads as empty, and nothing here raises.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Object: TypeAlias = dict[str, Any]
+"""A decoded Kubernetes object; read, never modified."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Which object: its type, its place and, once it is stored, its uid."""
+
+    group: str
+    """API group, empty for the core group."""
+    version: str
+    kind: str
+    namespace: str
+    """Empty for cluster-scoped objects."""
+    name: str
+    uid: str = ""
+
+
+def ref_of(obj: Object) -> Ref:
+    """Return the identity that *obj* states about itself."""
+    group, version = split_api_version(_text(obj, "apiVersion"))
+    metadata = metadata_of(obj)
+    return Ref(
+        group,
+        version,
+        _text(obj, "kind"),
+        _text(metadata, "namespace"),
+        _text(metadata, "name"),
+        _text(metadata, "uid"),
+    )
+
+
+def split_api_version(api_version: str) -> tuple[str, str]:
+    """Split ``apps/v1`` into group and version; the core group's ``v1`` has an empty group."""
+    group, _, version = api_version.rpartition("/")
+    return group, version
+
+
+def metadata_of(obj: Object) -> Object:
+    """Return the metadata of *obj*, empty where it has none."""
+    return _mapping(obj, "metadata")
+
+
+def labels_of(obj: Object) -> Object:
+    """Return the labels of *obj*, empty where it has none."""
+    return _mapping(metadata_of(obj), "labels")
+
+
+def annotations_of(obj: Object) -> Object:
+    """Return the annotations of *obj*, empty where it has none."""
+    return _mapping(metadata_of(obj), "annotations")
+
+
+def has_controller(obj: Object) -> bool:
+    """Tell whether another object controls *obj* (at most one ownerReference may say so)."""
+    references = metadata_of(obj).get("ownerReferences")
+    if not isinstance(references, list):
+        return False
+    return any(isinstance(each, dict) and each.get("controller") is True for each in references)
+
+
+def _mapping(parent: Object, key: str) -> Object:
+    value = parent.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(parent: Object, key: str) -> str:
+    value = parent.get(key)
+    return value if isinstance(value, str) else ""

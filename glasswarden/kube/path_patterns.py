@@ -1,0 +1,223 @@
+"""Patterns of field paths, for rules that speak about fields.
+
+A pattern is written like a path, with stars: ``/*`` stands for any one step, ``[*]`` for any item
+of a list, ``/**`` for any number of steps, none included; a star within a key or value stands for
+any text. A selector needs to name only some of an item's merge keys. Quotes and ``~3`` make a star
+literal, so the text of every path is a pattern that matches just this path.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from glasswarden.kube.path_syntax import (
+    KeyToken,
+    PathError,
+    Scalar,
+    SelectorToken,
+    Token,
+    Word,
+    scalar_of,
+    tokens_of,
+    unescape,
+    unescape_key,
+)
+from glasswarden.kube.paths import Index, Key, Member, Order, Path, Select, Step, parse_item
+
+
+class Glob(msgspec.Struct, frozen=True):
+    """Text with stars, as the pieces between them."""
+
+    pieces: tuple[str, ...]
+
+    def fits(self, text: str) -> bool:
+        """Tell whether the pieces stand in *text* in their order, without backtracking."""
+        first, *middle, last = self.pieces
+        position, end = len(first), len(text) - len(last)
+        if position > end or not text.startswith(first) or not text.endswith(last):
+            return False
+        for piece in middle:
+            found = text.find(piece, position, end)
+            if found < 0:
+                return False
+            position = found + len(piece)
+        return True
+
+
+class AnySteps(msgspec.Struct, frozen=True):
+    """``/**``."""
+
+
+class AnyStep(msgspec.Struct, frozen=True):
+    """``/*``."""
+
+    def takes(self, step: Step) -> bool:  # noqa: ARG002 - any step
+        """Tell whether *step* fits here."""
+        return True
+
+
+class AnyItem(msgspec.Struct, frozen=True):
+    """``[*]``."""
+
+    def takes(self, step: Step) -> bool:
+        """Tell whether *step* leads to an item, or to the order of items."""
+        return not isinstance(step, Key)
+
+
+class KeyLike(msgspec.Struct, frozen=True):
+    """``/key``, perhaps with stars."""
+
+    like: Glob | str
+
+    def takes(self, step: Step) -> bool:
+        """Tell whether *step* leads to such a key."""
+        return isinstance(step, Key) and _is_like(step.name, self.like)
+
+
+class ItemAt(msgspec.Struct, frozen=True):
+    """``[3]`` or ``[order]``."""
+
+    step: Index | Order
+
+    def takes(self, step: Step) -> bool:
+        """Tell whether *step* is the same."""
+        return step == self.step
+
+
+class MemberLike(msgspec.Struct, frozen=True):
+    """``[=value]``, perhaps with stars."""
+
+    like: Glob | Scalar
+
+    def takes(self, step: Step) -> bool:
+        """Tell whether *step* leads to such a value."""
+        return isinstance(step, Member) and _is_like(step.value, self.like)
+
+
+class SelectLike(msgspec.Struct, frozen=True):
+    """``[name=value]``, perhaps with stars."""
+
+    likes: tuple[tuple[str, Glob | Scalar], ...]
+
+    def takes(self, step: Step) -> bool:
+        """Tell whether *step* leads to an item with such values."""
+        if not isinstance(step, Select):
+            return False
+        keys = dict(step.keys)
+        return all(name in keys and _is_like(keys[name], like) for name, like in self.likes)
+
+
+Part: TypeAlias = AnySteps | AnyStep | AnyItem | KeyLike | ItemAt | MemberLike | SelectLike
+
+_States: TypeAlias = frozenset[int]
+"""How many parts of a pattern are behind us, in every way that ``/**`` allows."""
+
+
+class PathPattern(msgspec.Struct, frozen=True):
+    """A parsed pattern; `parse_pattern` makes one."""
+
+    text: str
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def matches(self, path: Path) -> bool:
+        """Tell whether *path* is one of the fields that the pattern speaks about."""
+        return len(self.parts) in self._after(path)
+
+    def covers(self, path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
+        """Tell whether the pattern matches *path*, or every leaf of the *value* that stands there.
+
+        A change that adds a whole map is then as welcome as one that adds its fields.
+        """
+        pending = [(self._after(path), value)]
+        while pending:
+            states, value = pending.pop()
+            if len(self.parts) in states:
+                continue
+            if not states or not value or not isinstance(value, dict | list):
+                return False
+            pending += ((self._next(states, steps), child) for steps, child in _children(value))
+        return True
+
+    def _after(self, path: Path) -> _States:
+        states = self._with_skips({0})
+        for step in path.steps:
+            states = self._next(states, (step,))
+        return states
+
+    def _next(self, states: _States, steps: tuple[Step, ...]) -> _States:
+        after = set()
+        for state in states - {len(self.parts)}:
+            part = self.parts[state]
+            if isinstance(part, AnySteps):
+                after.add(state)
+            elif any(map(part.takes, steps)):
+                after.add(state + 1)
+        return self._with_skips(after)
+
+    def _with_skips(self, states: set[int]) -> _States:
+        # `/**` may stand for no step at all.
+        for state, part in enumerate(self.parts):
+            if state in states and isinstance(part, AnySteps):
+                states.add(state + 1)
+        return frozenset(states)
+
+
+def parse_pattern(text: str) -> PathPattern:
+    """Return the pattern that *text* spells, or raise `PathError`."""
+    return PathPattern(text, tuple(map(_part, tokens_of(text))))
+
+
+def _children(value: dict[str, Any] | list[Any]) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Yield each child with the steps that may lead to it: its list's merge keys are not known."""
+    if isinstance(value, dict):
+        yield from (((Key(name),), child) for name, child in value.items())
+        return
+    for index, item in enumerate(value):
+        by_value = Select(tuple(item.items())) if isinstance(item, dict) else Member(item)
+        yield (Index(index), by_value), item
+
+
+def _part(token: Token) -> Part:
+    match token:
+        case KeyToken(raw="**"):
+            return AnySteps()
+        case KeyToken(raw="*"):
+            return AnyStep()
+        case KeyToken():
+            return KeyLike(_key_like(token))
+        case SelectorToken(parts=((None, value),)) if value is not None:
+            return MemberLike(_value_like(value, token.position))
+        case SelectorToken(parts=((name, None),)) if name is not None and not name.quoted:
+            return AnyItem() if name.text == "*" else ItemAt(parse_item(name.text, token.position))
+        case _:
+            return SelectLike(tuple(_likes(token)))
+
+
+def _likes(token: SelectorToken) -> Iterator[tuple[str, Glob | Scalar]]:
+    for name, value in token.parts:
+        if name is None or value is None:
+            raise PathError("expected name=value", token.position)
+        yield name.text, _value_like(value, token.position)
+
+
+def _key_like(token: KeyToken) -> Glob | str:
+    pieces = token.raw.split("*")
+    if len(pieces) == 1:
+        return unescape_key(token)
+    return Glob(tuple(unescape(raw, token.position) for raw in pieces))
+
+
+def _value_like(word: Word, position: int) -> Glob | Scalar:
+    if word.quoted or "*" not in word.text:
+        return scalar_of(word, position)
+    return Glob(tuple(word.text.split("*")))
+
+
+def _is_like(value: Scalar, like: Glob | Scalar) -> bool:
+    if isinstance(like, Glob):
+        return isinstance(value, str) and like.fits(value)
+    return value == like

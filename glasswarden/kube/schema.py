@@ -1,0 +1,112 @@
+"""What Kubernetes' own types say about a field: the shape of the value that stands there.
+
+A comparison needs to know two things: how the items of a list are told apart, and which texts are
+amounts. Both follow from the kind and the path, never from how a value looks: ``1e3`` in a
+ConfigMap is text. Of custom resources only the metadata is known here.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from glasswarden.kube.builtin_types import BUILTIN_TYPES
+from glasswarden.kube.objects import Ref, split_api_version
+
+
+class Keyed(msgspec.Struct, frozen=True):
+    """Items are maps, told apart by the values under these keys."""
+
+    keys: tuple[str, ...]
+
+
+Items: TypeAlias = Keyed | Literal["set", "atomic"]
+"""How a list's items are told apart: by keys, by value, or not at all."""
+
+Meaning: TypeAlias = Literal["quantity", "int-or-string"]
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """What is known about a value."""
+
+    fields: dict[str, "Shape"] = {}
+    rest: "Shape | None" = None
+    """The shape of a list's items, or of a map's values where `fields` does not name them."""
+    items: Items | None = None
+    meaning: Meaning | None = None
+    typed: bool = True
+    """Whether the API server checks the value's type, so that ``true`` never turns into ``1``."""
+
+    def at(self, key: str) -> "Shape":
+        """Return the shape of the field *key*."""
+        return self.fields.get(key) or self.rest or (PLAIN if self.typed else UNKNOWN)
+
+    @property
+    def item(self) -> "Shape":
+        """The shape of each item of a list."""
+        return self.rest or (PLAIN if self.typed else UNKNOWN)
+
+
+PLAIN: Final = Shape()
+"""A value of a known type that needs no special care."""
+
+UNKNOWN: Final = Shape(typed=False)
+"""A value that only a custom resource's own schema knows."""
+
+
+def shape_of(ref: Ref) -> Shape:
+    """Return the shape of objects of *ref*'s kind."""
+    return _KINDS.get((ref.group, ref.version, ref.kind), _CUSTOM)
+
+
+_Block: TypeAlias = dict[str, str]
+"""The lines below one title of the table: what each field holds."""
+
+
+def _parse(table: str) -> dict[str, _Block]:
+    blocks: dict[str, _Block] = {}
+    block: _Block = {}
+    for line in table.splitlines():
+        if line.startswith(" "):
+            field, _, held = line.strip().partition(" ")
+            block[field] = held
+        else:
+            block = blocks[line] = {}
+    return blocks
+
+
+_BLOCKS: Final = _parse(BUILTIN_TYPES)
+
+
+@cache
+def _held(text: str) -> Shape:
+    """Return the shape that the right-hand side of a line describes."""
+    match text:
+        case "quantity" | "int-or-string":
+            return Shape(meaning=text)
+        case "set" | "atomic":
+            return Shape(items=text)
+    if text.startswith("*"):
+        return Shape(rest=_held(text[1:]))
+    if text.startswith("["):
+        keys, _, item = text[1:].partition("]")
+        return Shape(items=Keyed(tuple(keys.split(","))), rest=_held(item.strip()))
+    return Shape(fields=_fields(text)) if text else PLAIN
+
+
+def _fields(title: str) -> dict[str, Shape]:
+    return {field: _held(held) for field, held in _BLOCKS[title].items()}
+
+
+def _kinds() -> Iterator[tuple[tuple[str, str, str], Shape]]:
+    for title in _BLOCKS:
+        api_version, _, kind = title.partition(" ")
+        if kind:
+            fields = _fields(title) | {"metadata": _METADATA}
+            yield (*split_api_version(api_version), kind), Shape(fields)
+
+
+_METADATA: Final = _held("ObjectMeta")
+_KINDS: Final = dict(_kinds())
+_CUSTOM: Final = Shape({"metadata": _METADATA}, typed=False)

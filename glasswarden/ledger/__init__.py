@@ -1,0 +1,1 @@
+"""The record of every attempt to write by hand: canonical, chained, durable before the answer."""

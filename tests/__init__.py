@@ -1,0 +1,1 @@
+"""Tests; `tests.cluster` also holds the control plane they run on."""

@@ -1,0 +1,1 @@
+"""The certificates by which the API server trusts the webhook."""

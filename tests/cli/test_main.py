@@ -1,0 +1,88 @@
+"""The command, as its user types it."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from glasswarden import __version__
+from glasswarden.cli.main import COMMANDS
+
+SCRIPTS = Path(sys.executable).parent
+
+
+def run(*arguments: str, program: str = "glasswarden") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPTS / program, *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize("program", ["glasswarden", "kubectl-glasswarden"])
+def test_it_is_installed_under_both_names(program: str) -> None:
+    assert run("--version", program=program).stdout == f"glasswarden, version {__version__}\n"
+
+
+def test_help_lists_every_command_with_what_it_does() -> None:
+    lines = run("--help").stdout.splitlines()
+    for command in COMMANDS:
+        [line] = [line for line in lines if line.startswith(f"  {command} ")]
+        assert len(line.split()) > 3
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    helped = run(command, "-h")
+    assert helped.returncode == 0
+    assert helped.stdout.startswith(f"Usage: glasswarden {command}")
+
+
+def test_a_mistyped_command_is_said() -> None:
+    result = run("wehbook")
+    assert result.returncode == 2
+    assert "No such command 'wehbook'" in result.stderr
+
+
+def test_a_webhook_without_a_certificate_says_how_to_make_one(tmp_path: Path) -> None:
+    result = run("webhook", "--certs", str(tmp_path), "--ledger", f"sqlite://{tmp_path}/l.db")
+    assert result.returncode == 1
+    assert "glasswarden certs issue --dir" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_webhook_on_a_taken_port_says_so(tmp_path: Path) -> None:
+    run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = run(
+            "webhook", "--bind", address, "--certs", str(tmp_path),
+            "--ledger", f"sqlite://{tmp_path}/l.db",
+        )  # fmt: skip
+    assert result.returncode == 1
+    assert f"cannot listen on {address}" in result.stderr
+    assert "--bind" in result.stderr
+
+
+def test_a_webhook_without_its_ledger_never_serves(tmp_path: Path) -> None:
+    run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
+    (tmp_path / "ledger.db").write_text("something else " * 100)
+    result = run(
+        "webhook", "--bind", "127.0.0.1:0", "--certs", str(tmp_path),
+        "--ledger", f"sqlite://{tmp_path}/ledger.db",
+    )  # fmt: skip
+    assert result.returncode != 0
+    assert "ledger.db cannot be opened" in result.stderr
+
+
+def test_manifests_need_an_authority_that_exists(tmp_path: Path) -> None:
+    result = run("manifests", "webhooks", "--url", "https://x", "--ca-file", str(tmp_path / "none"))
+    assert result.returncode == 1
+    assert "No such file" in result.stderr
+
+
+def test_certificates_cannot_be_issued_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = run("certs", "issue", "--dir", str(tmp_path / "file" / "x"), "--host", "localhost")
+    assert result.returncode == 1
+    assert "no certificate was issued" in result.stderr

@@ -1,0 +1,103 @@
+"""The product on a control plane: the real webhook, registered with the real API server."""
+
+import http.client
+import json
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from certs.folder import Folder, issue_into
+from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.record import Record
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
+
+GLASSWARDEN = (sys.executable, "-m", "glasswarden")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A webhook that runs and is asked by the API server."""
+
+    cluster: ControlPlane
+    certificates: Folder
+    port: int
+    ledger: str
+
+    @property
+    def url(self) -> str:
+        return f"https://{LOOPBACK}:{self.port}"
+
+    def records(self) -> list[Record]:
+        """Return what the ledger holds, oldest first."""
+        with closing(open_ledger(self.ledger)) as ledger:
+            return list(ledger.records())
+
+    def ledger_files(self) -> list[Path]:
+        """Return the files that the ledger consists of."""
+        database = Path(self.ledger.removeprefix("sqlite://"))
+        return sorted(database.parent.glob(f"{database.name}*"))
+
+
+@contextmanager
+def guarding(cluster: ControlPlane, folder: Path) -> Iterator[Guard]:
+    """Run the webhook in *folder* and register it with *cluster*; undo both at the end."""
+    with (
+        serving(cluster, folder) as guard,
+        registered(cluster, guard.url, guard.certificates.authority),
+    ):
+        yield guard
+
+
+@contextmanager
+def serving(cluster: ControlPlane, folder: Path) -> Iterator[Guard]:
+    """Run the webhook in *folder*, without telling the API server."""
+    certificates = issue_into(folder / "certs", [LOOPBACK], datetime.now(UTC))
+    ledger = f"sqlite://{folder.resolve()}/ledger.db"
+    with cluster.new_processes() as processes:
+
+        def start() -> int:
+            [port] = free_ports(1)
+            command = [*GLASSWARDEN, "webhook", "--bind", f"{LOOPBACK}:{port}"]
+            command += ["--certs", str(certificates.path), "--ledger", ledger]
+            webhook = processes.start("glasswarden", command)
+            webhook.wait_until(lambda: is_ready(port, certificates.authority))
+            return port
+
+        yield Guard(cluster, certificates, with_free_ports(start), ledger)
+
+
+@contextmanager
+def registered(cluster: ControlPlane, url: str, authority: Path) -> Iterator[None]:
+    """Have the API server ask *url*, by the configuration that the product itself prints."""
+    configuration = webhook_configuration(url, authority)
+    cluster.apply(configuration)
+    try:
+        yield
+    finally:
+        cluster.as_("admin").kubectl("delete", "-f", "-", stdin=configuration)
+
+
+def webhook_configuration(url: str, authority: Path) -> dict[str, object]:
+    """Return what `glasswarden manifests webhooks` prints."""
+    command = [*GLASSWARDEN, "manifests", "webhooks", "--url", url, "--ca-file", str(authority)]
+    printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    configuration: dict[str, object] = json.loads(printed)
+    return configuration
+
+
+def is_ready(port: int, authority: Path) -> bool:
+    """Tell whether a webhook on *port* answers and proves itself by *authority*."""
+    context = ssl.create_default_context(cafile=authority)
+    connection = http.client.HTTPSConnection(LOOPBACK, port, context=context, timeout=5)
+    with closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except OSError:
+            return False

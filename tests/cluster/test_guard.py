@@ -1,0 +1,161 @@
+"""The first thread from end to end: real kubectl, real API server, the real webhook over TLS."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.applications import Manifest, by_argocd, by_flux, deployment
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.guard import Guard, guarding
+from tests.cluster.kubectl import Caller, replace
+
+MORE_REPLICAS = replace("replicas: 3", "replicas: 5")
+
+
+@pytest.fixture(scope="module")
+def guard(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
+    with guarding(cluster, tmp_path_factory.mktemp("guard")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def flux_account(cluster: ControlPlane) -> Caller:
+    return cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")
+
+
+@pytest.fixture(scope="module")
+def argocd_account(cluster: ControlPlane) -> Caller:
+    return cluster.service_account("argocd", "argocd-application-controller", "cluster-admin")
+
+
+def deploy(caller: Caller, manifest: Manifest) -> None:
+    caller.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+
+
+@pytest.mark.usefixtures("guard")
+def test_an_ordinary_deployment_is_edited_as_ever(cluster: ControlPlane, namespace: str) -> None:
+    developer = cluster.as_("developer")
+    developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))
+    developer.kubectl("edit", "deployment/web", "-n", namespace, editor=MORE_REPLICAS)
+    assert cluster.get("deployment/web", "-n", namespace)["spec"]["replicas"] == 5
+
+
+def test_an_edit_of_fluxs_deployment_is_denied(
+    guard: Guard, flux_account: Caller, namespace: str
+) -> None:
+    deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
+    denied = guard.cluster.as_("developer").kubectl(
+        "edit", "deployment/web", "-n", namespace, editor=MORE_REPLICAS, check=False
+    )
+    assert denied.returncode == 1
+    assert (
+        'admission webhook "guard.glasswarden.io" denied the request: '
+        f"Deployment {namespace}/web is managed by Flux Kustomization flux-system/shop; "
+        "direct writes are refused.\n"
+        "Refused:\n"
+        "  /spec/replicas: 3 → 5\n"
+        "Change it in the Git repository of that application instead."
+    ) in denied.stderr
+    assert guard.cluster.get("deployment/web", "-n", namespace)["spec"]["replicas"] == 3
+
+
+def test_an_edit_of_argocds_deployment_is_denied(
+    guard: Guard, argocd_account: Caller, namespace: str
+) -> None:
+    deploy(argocd_account, by_argocd(deployment("web", namespace), "shop"))
+    denied = guard.cluster.as_("developer").kubectl(
+        "edit", "deployment/web", "-n", namespace, editor=MORE_REPLICAS, check=False
+    )
+    assert denied.returncode == 1
+    assert f"Deployment {namespace}/web is managed by Argo CD Application shop" in denied.stderr
+
+
+def test_taking_the_mark_off_does_not_set_an_object_free(
+    guard: Guard, flux_account: Caller, namespace: str
+) -> None:
+    deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
+    denied = guard.cluster.as_("developer").kubectl(
+        "label",
+        "deployment/web",
+        "-n",
+        namespace,
+        "kustomize.toolkit.fluxcd.io/name-",
+        "kustomize.toolkit.fluxcd.io/namespace-",
+        check=False,
+    )
+    assert "is managed by Flux" in denied.stderr
+
+
+@pytest.mark.usefixtures("guard")
+def test_the_owners_controller_writes_unhindered(
+    cluster: ControlPlane, flux_account: Caller, namespace: str
+) -> None:
+    deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
+    deploy(flux_account, by_flux(deployment("web", namespace, replicas=4), "shop"))
+    assert cluster.get("deployment/web", "-n", namespace)["spec"]["replicas"] == 4
+
+
+def test_a_denied_write_is_recorded_and_witnessed(
+    guard: Guard, flux_account: Caller, namespace: str
+) -> None:
+    deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
+    guard.cluster.as_("developer").kubectl("delete", "deployment/web", "-n", namespace, check=False)
+    [record] = [record for record in guard.records() if record.namespace == namespace]
+    assert (record.verdict, record.actor, record.operation) == ("deny", "developer", "DELETE")
+    assert (record.engine, record.app, record.app_namespace) == ("flux", "shop", "flux-system")
+    [event] = [
+        event
+        for event in guard.cluster.audit_events()
+        if event["verb"] == "delete" and event["objectRef"].get("namespace") == namespace
+    ]
+    assert event["annotations"]["guard.glasswarden.io/record"] == record.id
+    assert event["annotations"]["guard.glasswarden.io/chain"] == record.digest
+
+
+def test_a_dry_run_is_warned_and_leaves_no_record(
+    guard: Guard, flux_account: Caller, namespace: str
+) -> None:
+    deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
+    done = guard.cluster.as_("developer").kubectl(
+        "set",
+        "image",
+        "deployment/web",
+        "app=registry.example/web:2",
+        "-n",
+        namespace,
+        "--dry-run=server",
+    )
+    assert done.stderr == (
+        f"Warning: Deployment {namespace}/web is managed by Flux Kustomization flux-system/shop; "
+        "this write would be refused.\n"
+        "Warning: Refused:\n"
+        "Warning:   /spec/template/spec/containers[name=app]/image: "
+        '"registry.example/web:1.4.2" → "registry.example/web:2"\n'
+        "Warning: Change it in the Git repository of that application instead.\n"
+    )
+    assert [record for record in guard.records() if record.namespace == namespace] == []
+
+
+def test_values_of_a_secret_are_shown_nowhere(
+    guard: Guard, flux_account: Caller, namespace: str
+) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "token", "namespace": namespace},
+        "stringData": {"token": "before-4711"},
+    }
+    deploy(flux_account, by_flux(secret, "shop"))
+    denied = guard.cluster.as_("developer").kubectl(
+        "patch",
+        "secret/token",
+        "-n",
+        namespace,
+        "-p",
+        '{"stringData": {"token": "after-0815"}}',
+        check=False,
+    )
+    assert "/data/token: (hidden)" in denied.stderr
+    ledger = b"".join(path.read_bytes() for path in guard.ledger_files())
+    for value in (b"YmVmb3JlLTQ3MTE", b"YWZ0ZXItMDgxNQ", b"before-4711", b"after-0815"):
+        assert value not in ledger

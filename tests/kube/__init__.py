@@ -1,0 +1,1 @@
+"""What `glasswarden.kube` promises."""

@@ -1,0 +1,1 @@
+"""What was recorded cannot be lost, and cannot be changed unseen."""

@@ -1,0 +1,1 @@
+"""A review comes in, a verdict goes out."""

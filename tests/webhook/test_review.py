@@ -1,0 +1,100 @@
+"""Untrusted bytes become a `Write`, or a refusal that says what is wrong with them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from glasswarden.policy.decision import Clause, Decision, Verdict
+from tests.webhook.builders import a_deployment, a_request, a_review, as_review
+from webhook.errors import ReviewMalformed
+from webhook.review import answer, parse_review, write_of
+
+
+def test_a_review_becomes_a_write() -> None:
+    write = write_of(parse_review(a_review()))
+    assert (write.operation, write.actor.name, write.actor.groups) == (
+        "UPDATE",
+        "developer",
+        ("developers",),
+    )
+    assert (write.object.kind, write.object.namespace, write.object.name) == (
+        "Deployment",
+        "shop",
+        "web",
+    )
+    assert write.owner is not None
+    assert (write.owner.engine, write.owner.app) == ("flux", "shop")
+    assert [(str(c.path), c.old, c.new) for c in write.changes] == [("/spec/replicas", 3, 5)]
+
+
+def test_the_old_object_says_whose_it_is() -> None:
+    write = write_of(parse_review(a_review(object=a_deployment(labels={}))))
+    assert write.owner is not None
+
+
+def test_a_deletion_is_known_by_its_old_object() -> None:
+    """A deletecollection comes with an empty name: identity is the object's."""
+    write = write_of(parse_review(a_review(operation="DELETE", name="", object=None)))
+    assert (write.object.name, write.operation) == ("web", "DELETE")
+
+
+def test_nothing_is_compared_in_an_unmanaged_object() -> None:
+    plain = a_deployment(labels={})
+    write = write_of(
+        parse_review(a_review(object=a_deployment(labels={}, replicas=9), oldObject=plain))
+    )
+    assert (write.owner, write.changes) == (None, ())
+
+
+def without(request: dict[str, Any], field: str) -> dict[str, Any]:
+    return {key: value for key, value in request.items() if key != field}
+
+
+MALFORMED = {
+    "empty": b"",
+    "no JSON": b"{",
+    "an array": b"[]",
+    "null": b"null",
+    "no request": json.dumps(
+        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+    ).encode(),
+    "another version": a_review().replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
+    "another kind": a_review().replace(b"AdmissionReview", b"Status"),
+    "no uid": as_review(without(a_request(), "uid")),
+    "a number for uid": a_review(uid=7),
+    "an unknown operation": a_review(operation="MERGE"),
+    "no user": as_review(without(a_request(), "userInfo")),
+    "text for object": a_review(object="x"),
+    "no object at all": a_review(object=None, oldObject=None),
+    "not UTF-8": a_review().replace(b"developer", b"\xff\xfe"),
+    "NaN": a_review().replace(b'"replicas": 5', b'"replicas": NaN'),
+    "nested beyond reason": a_review().replace(b'"replicas": 5', b'"replicas": ' + b"[" * 100_000),
+    "a tail": a_review() + b"{}",
+}
+
+
+@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
+def test_what_is_no_review_is_refused(body: bytes) -> None:
+    with pytest.raises(ReviewMalformed):
+        parse_review(body)
+
+
+def test_a_denial_is_answered_as_forbidden() -> None:
+    decision = Decision(Verdict.DENY, Clause.GUARD, "no")
+    review = json.loads(answer("u-1", decision, {"record": "r-1"}))
+    assert review == {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "response": {
+            "uid": "u-1",
+            "allowed": False,
+            "status": {"code": 403, "reason": "Forbidden", "message": "no"},
+            "auditAnnotations": {"record": "r-1"},
+        },
+    }
+
+
+def test_an_allowance_says_no_more_than_it_must() -> None:
+    review = json.loads(answer("u-1", Decision(Verdict.ALLOW, Clause.UNMANAGED), {}))
+    assert review["response"] == {"uid": "u-1", "allowed": True}

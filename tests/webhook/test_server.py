@@ -1,0 +1,126 @@
+"""The webhook over the wire: gunicorn, TLS, one connection or many silent ones."""
+
+import json
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from certs.folder import issue_into
+from glasswarden.demo.stage import HOST, Stage, open_stage
+from glasswarden.ledger.address import open_ledger
+from tests.webhook.builders import a_deployment, a_review
+from tests.webhook.serving import connected, post
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with open_stage(tmp_path_factory.mktemp("webhook")) as running:
+        yield running
+
+
+def test_a_guarded_write_is_denied_and_recorded_before_the_answer(stage: Stage) -> None:
+    status, body = post(stage, a_review(userInfo={"username": "one-of-a-kind"}))
+    response = json.loads(body)["response"]
+    assert (status, response["allowed"]) == (200, False)
+    with closing(open_ledger(stage.ledger)) as ledger:
+        [record] = [record for record in ledger.records() if record.actor == "one-of-a-kind"]
+    assert response["auditAnnotations"] == {"record": record.id, "chain": record.digest}
+
+
+def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:
+    plain = a_deployment(labels={})
+    status, body = post(stage, a_review(object=plain, oldObject=plain))
+    assert (status, json.loads(body)["response"]["allowed"]) == (200, True)
+
+
+def test_one_connection_serves_many_reviews(stage: Stage) -> None:
+    with connected(stage) as connection:
+        for _ in range(50):
+            connection.request(
+                "POST", "/validate", a_review(), {"Content-Type": "application/json"}
+            )
+            assert json.loads(connection.getresponse().read())["response"]["allowed"] is False
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        pytest.param(b"{", "application/json", 400, id="malformed"),
+        pytest.param(a_review(), "text/plain", 415, id="not said to be JSON"),
+        pytest.param(b" " * (8 * 1024 * 1024 + 1), "application/json", 413, id="too large"),
+    ],
+)
+def test_what_is_no_review_gets_a_clear_refusal(
+    stage: Stage, body: bytes, content_type: str, status: int
+) -> None:
+    answered, text = post(stage, body, content_type)
+    assert answered == status
+    assert b"allowed" not in text
+    assert b"Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/healthz", 200),
+        ("GET", "/readyz", 200),
+        ("GET", "/version", 200),
+        ("GET", "/validate", 404),
+        ("POST", "/elsewhere", 404),
+    ],
+)
+def test_everything_else_is_flasks(stage: Stage, method: str, path: str, status: int) -> None:
+    with connected(stage) as connection:
+        connection.request(method, path)
+        assert connection.getresponse().status == status
+
+
+def test_silent_connections_keep_nobody_waiting(stage: Stage) -> None:
+    """Connections that finish the handshake and then say nothing hold no thread."""
+    context = ssl.create_default_context(cafile=stage.certificates.authority)
+    with ExitStack() as stack:
+        for _ in range(50):
+            plain = stack.enter_context(socket.create_connection((HOST, stage.port), timeout=10))
+            stack.enter_context(context.wrap_socket(plain, server_hostname=HOST))
+        assert post(stage, a_review())[0] == 200
+
+
+def test_plain_text_on_the_tls_port_disturbs_nobody(stage: Stage) -> None:
+    with socket.create_connection((HOST, stage.port), timeout=10) as plain:
+        plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b"200" not in plain.recv(1024)
+    assert post(stage, a_review())[0] == 200
+
+
+def test_a_renewed_certificate_is_taken_up_while_connections_stand(tmp_path: Path) -> None:
+    with open_stage(tmp_path) as stage, connected(stage) as standing:
+        standing.request("GET", "/readyz")
+        standing.getresponse().read()
+        before = served_certificate(stage)
+        issue_into(stage.certificates.path, [HOST], datetime.now(UTC))
+        deadline = time.monotonic() + 30
+        while served_certificate(stage) == before:
+            assert time.monotonic() < deadline, "the new certificate was never served"
+            time.sleep(0.1)
+        standing.request("GET", "/readyz")
+        assert standing.getresponse().status == 200
+        assert post(stage, a_review())[0] == 200
+
+
+def served_certificate(stage: Stage) -> bytes | None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with (
+        socket.create_connection((HOST, stage.port), timeout=10) as plain,
+        context.wrap_socket(plain) as secured,
+    ):
+        return secured.getpeercert(binary_form=True)

@@ -1,0 +1,145 @@
+"""The ASGI application: reviews on the short way, everything else through Flask.
+
+A review crosses no thread and no framework. Flask serves what people and probes ask for; it is
+reached through a thread, so a slow page never stands before a review.
+"""
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from asgiref.wsgi import WsgiToAsgi
+
+from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.chain import Chain
+from glasswarden.ledger.errors import LedgerError
+from glasswarden.policy.policy import Policy
+from webhook.admission import Admission
+from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
+from webhook.pages import new_pages
+from webhook.recorder import Recorder
+from webhook.settings import Settings
+from webhook.tls import CertificateUnusable, new_context, renew
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+# etcd bounds an object at 1.5 MiB; a review holds two of them, as JSON, and some words around.
+LARGEST_BODY = 8 * 1024 * 1024
+
+log = structlog.get_logger()
+
+
+class Application:
+    """One process's application.
+
+    Made before the workers fork, so that they share its memory; what belongs to one process (the
+    ledger, the TLS context) is opened when that process's event loop has started.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._pages = WsgiToAsgi(new_pages())  # type: ignore[no-untyped-call]
+        self._process: _Process | None = None
+
+    @property
+    def tls(self) -> ssl.SSLContext:
+        """The context of this process's listening socket."""
+        return self._started.tls
+
+    @property
+    def _started(self) -> "_Process":
+        if self._process is None:
+            raise RuntimeError("the application has not been started")
+        return self._process
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["path"] == "/validate" and scope["method"] == "POST":
+            await self._validate(scope, receive, send)
+        else:
+            await self._pages(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            process = self._process = _start(self._settings)
+        except (LedgerError, CertificateUnusable) as error:
+            # gunicorn stops altogether on this: no process ever answers without its ledger.
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        process.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _validate(self, scope: Message, receive: Receive, send: Send) -> None:
+        try:
+            body = await _read(scope, receive)
+            status, content = HTTPStatus.OK, await self._started.admission.validate(body)
+        except RequestRefused as refusal:
+            log.warning("review refused", status=int(refusal.status), reason=str(refusal))
+            status, content = refusal.status, str(refusal).encode()
+        except Exception:
+            # The outermost edge: the API server's failurePolicy decides, never a silent allow.
+            log.exception("review failed")
+            status, content = HTTPStatus.INTERNAL_SERVER_ERROR, b"internal error"
+        await _respond(send, status, content)
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """What one started process holds."""
+
+    admission: Admission
+    recorder: Recorder
+    tls: ssl.SSLContext
+    renewal: asyncio.Task[None]
+
+    def close(self) -> None:
+        self.renewal.cancel()
+        self.recorder.close()
+
+
+def _start(settings: Settings) -> _Process:
+    """Open what a process needs; called inside its running event loop."""
+    tls = new_context(settings.certificate, settings.key)
+    chain = Chain(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}")
+    recorder = Recorder(open_ledger(settings.ledger), chain)
+    renewal = asyncio.create_task(renew(tls, settings.certificate, settings.key))
+    return _Process(Admission(Policy(cluster=settings.cluster), recorder), recorder, tls, renewal)
+
+
+async def _read(scope: Message, receive: Receive) -> bytes:
+    """Return the whole body, or raise before more of it is held than a review can be."""
+    content_type = dict(scope["headers"]).get(b"content-type", b"")
+    if content_type.split(b";")[0].strip() != b"application/json":
+        raise ContentTypeUnknown("the content type must be application/json")
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise CallerGone("the caller hung up")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > LARGEST_BODY:
+            raise BodyTooLarge(f"a review is at most {LARGEST_BODY} bytes")
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _respond(send: Send, status: HTTPStatus, content: bytes) -> None:
+    kind = b"application/json" if status == HTTPStatus.OK else b"text/plain; charset=utf-8"
+    headers = [(b"content-type", kind), (b"content-length", str(len(content)).encode())]
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": content})

@@ -1,0 +1,50 @@
+"""What a decided write leaves in the ledger."""
+
+from datetime import datetime
+from typing import Any
+
+from glasswarden.kube.diff import ABSENT, Change
+from glasswarden.kube.objects import Ref
+from glasswarden.ledger.record import Entry, new_id
+from glasswarden.policy.decision import Decision
+from glasswarden.policy.sensitive import is_sensitive
+from glasswarden.policy.write import Write
+
+
+def entry_of(write: Write, decision: Decision, cluster: str, now: datetime, random: bytes) -> Entry:
+    """Return the ledger's entry for *write*; *random* sets it apart from others of that instant."""
+    ref, owner = write.object, write.owner
+    return Entry(
+        id=new_id(now, random),
+        cluster=cluster,
+        time=now,
+        verdict=decision.verdict,
+        clause=decision.clause,
+        actor=write.actor.name,
+        groups=write.actor.groups,
+        manager=write.manager,
+        operation=write.operation,
+        group=ref.group,
+        version=ref.version,
+        kind=ref.kind,
+        namespace=ref.namespace or "",
+        name=ref.name,
+        object_uid=ref.uid,
+        subresource=write.subresource,
+        engine=owner.engine if owner else "",
+        app=owner.app if owner else "",
+        app_namespace=(owner.namespace or "") if owner else "",
+        changes=tuple(_change(ref, change) for change in write.changes),
+    )
+
+
+def _change(ref: Ref, change: Change) -> dict[str, Any]:
+    """Return *change* as stored: a value that was not there is left out, not null."""
+    stored: dict[str, Any] = {"path": str(change.path), "manager": change.manager}
+    if is_sensitive(ref, change.path):
+        return stored | {"hidden": True}
+    if change.old is not ABSENT:
+        stored["old"] = change.old
+    if change.new is not ABSENT:
+        stored["new"] = change.new
+    return stored

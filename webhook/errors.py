@@ -1,0 +1,29 @@
+"""What is wrong with a caller's request, with the HTTP status that says so."""
+
+from http import HTTPStatus
+
+
+class RequestRefused(Exception):
+    """A request that is no review we can answer. Refusing it never allows a write."""
+
+    status = HTTPStatus.BAD_REQUEST
+
+
+class ReviewMalformed(RequestRefused):
+    """The body is no AdmissionReview of a version that we know."""
+
+
+class BodyTooLarge(RequestRefused):
+    """The body is larger than any review that an API server sends."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+class ContentTypeUnknown(RequestRefused):
+    """The body does not say that it is JSON."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+
+
+class CallerGone(RequestRefused):
+    """The caller hung up before the whole body came; nobody reads the answer."""

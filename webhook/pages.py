@@ -1,0 +1,25 @@
+"""What Flask serves: the answers to probes and to the curious."""
+
+from flask import Flask
+
+from glasswarden import __version__
+
+
+def new_pages() -> Flask:
+    """Return the Flask application beside the hot path."""
+    pages = Flask("webhook", static_folder=None)
+
+    @pages.get("/healthz")
+    def healthz() -> str:
+        return "ok\n"
+
+    @pages.get("/readyz")
+    def readyz() -> str:
+        # A process accepts connections only after its ledger was opened: an answer is readiness.
+        return "ok\n"
+
+    @pages.get("/version")
+    def version() -> dict[str, str]:
+        return {"version": __version__}
+
+    return pages

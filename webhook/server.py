@@ -1,0 +1,86 @@
+"""gunicorn, set up for an API server as its only client."""
+
+import socket
+import ssl
+from typing import Any
+
+from gunicorn.app.base import BaseApplication
+
+from webhook.app import Application
+from webhook.logs import ServerLog, configure_logs
+from webhook.settings import Settings
+from webhook.tls import new_context
+
+# The API server keeps an idle connection for 90 s; a server that closes first resets a request
+# that is just being sent.
+KEEP_ALIVE_SECONDS = 120
+
+# Connections that stand idle are given this long at a stop; a review takes milliseconds.
+GRACE_SECONDS = 2
+
+
+class AddressUnusable(Exception):
+    """The address cannot be listened on; choose another, or stop who holds it."""
+
+
+def serve(settings: Settings) -> None:
+    """Serve until told to stop; what is wrong with the settings is raised before that."""
+    new_context(settings.certificate, settings.key)
+    _try_address(settings.bind)
+    configure_logs()
+    _Server(settings).run()
+
+
+def _try_address(bind: str) -> None:
+    """Raise where *bind* cannot be had: gunicorn itself would try for seconds, then just end."""
+    host, _, port = bind.rpartition(":")
+    try:
+        with socket.create_server((host.strip("[]"), int(port)), family=_family(host)):
+            pass
+    except (OSError, OverflowError, ValueError) as error:
+        raise AddressUnusable(f"cannot listen on {bind}: {error}") from error
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn ships no types
+    """gunicorn with settings from code: no command line, no configuration file is read."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        super().__init__()
+
+    def load(self) -> Application:
+        """Return the application, made once in the parent and shared by its workers."""
+        return Application(self._settings)
+
+    def load_config(self) -> None:
+        """Set what differs from gunicorn's defaults."""
+        for name, value in self._options().items():
+            self.cfg.set(name, value)
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "bind": self._settings.bind,
+            "workers": self._settings.workers,
+            "worker_class": "asgi",
+            "asgi_lifespan": "on",
+            "preload_app": True,
+            "keepalive": KEEP_ALIVE_SECONDS,
+            "graceful_timeout": GRACE_SECONDS,
+            "certfile": str(self._settings.certificate),
+            "keyfile": str(self._settings.key),
+            "ssl_context": self._tls,
+            "logger_class": ServerLog,
+            "control_socket_disable": True,
+        }
+
+    def _tls(self, _config: object, _default: object) -> ssl.SSLContext:
+        try:
+            tls: ssl.SSLContext = self.wsgi().tls
+        except Exception as error:
+            # gunicorn's worker takes any Exception from this hook as "serve without TLS".
+            raise SystemExit("the TLS context could not be made") from error
+        return tls

@@ -1,0 +1,62 @@
+"""The TLS side of the listening socket, and its renewal without a restart."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import structlog
+
+POLL_SECONDS = 1.0
+
+log = structlog.get_logger()
+
+
+class CertificateUnusable(Exception):
+    """The serving certificate or its key cannot be loaded; mend the files."""
+
+
+def new_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Return a server's context with *certificate*, for TLS 1.2 and later."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise CertificateUnusable(f"{certificate} with {key}: {error}") from error
+    return context
+
+
+async def renew(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Load the files into *context* whenever they change, for as long as the process lives.
+
+    A context that is in use takes the new pair for every later handshake; connections that stand
+    keep theirs, so nothing is dropped.
+    """
+    seen = _state(certificate, key)
+    while True:
+        await asyncio.sleep(POLL_SECONDS)
+        now = _state(certificate, key)
+        if now == seen:
+            continue
+        try:
+            # Tried on a context of its own first: a half-written pair must not spoil the live one.
+            new_context(certificate, key)
+            context.load_cert_chain(certificate, key)
+        except (CertificateUnusable, OSError, ssl.SSLError) as error:
+            log.warning("certificate not renewed", reason=str(error))
+            continue
+        seen = now
+        log.info("certificate renewed", certificate=str(certificate))
+
+
+def _state(*files: Path) -> tuple[tuple[int, int] | None, ...]:
+    """Return what changes when a file is replaced: its inode and time, or nothing if it is gone."""
+    return tuple(_stat(file) for file in files)
+
+
+def _stat(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
