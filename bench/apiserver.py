@@ -18,7 +18,6 @@ from tests.cluster.catalogue import KUBERNETES
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import registered, webhook_configuration
 from tests.cluster.patience import eventually
-from webhook.registration import NAME
 
 SIZE = 12_000
 ROUNDS, TURNS = 5, 150
@@ -46,6 +45,10 @@ APART, CONDITIONED = "kube-public", "kube-node-lease"
 ASK = "bench.glasswarden.io/ask"
 # Argo CD's mark, made for another object: reason enough to ask, none to refuse.
 COPIED = {"argocd.argoproj.io/tracking-id": f"shop:apps/Deployment:{GUARDED}/other"}
+CALLS = re.compile(
+    r'^apiserver_admission_webhook_request_total{.*name="[a-z]+\.glasswarden\.io".*} (\S+)$',
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +220,7 @@ def _only(namespace: str) -> Object:
 def _calls(cluster: ControlPlane) -> int:
     """Return how often the API server says it has asked us."""
     metrics = cluster.as_("admin").kubectl("get", "--raw", "/metrics").stdout
-    pattern = rf'^apiserver_admission_webhook_request_total{{.*name="{re.escape(NAME)}".*}} (\S+)$'
-    return sum(int(float(count)) for count in re.findall(pattern, metrics, re.MULTILINE))
+    return sum(int(float(count)) for count in CALLS.findall(metrics))
 
 
 def _await_effect(lab: Lab, cluster: ControlPlane) -> None:

@@ -38,7 +38,11 @@ def locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     # The lock is the kernel's and ends with its holder, so a killed build blocks nobody.
     with (folder / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.stderr.write(f"Waiting for another process that works on {folder}\n")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

@@ -1,49 +1,85 @@
 """The use case: a review is read, decided, recorded, answered. Nothing else happens here."""
 
+import asyncio
 import os
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import structlog
 
+from glasswarden.kube.objects import Object, ref_of
 from glasswarden.policy.decide import decide
-from glasswarden.policy.decision import Clause, Decision
+from glasswarden.policy.decision import Decision
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
+from webhook.apiserver import ApiServerError
 from webhook.entry import entry_of
+from webhook.errors import CannotTell
+from webhook.parents import Parents
 from webhook.recorder import Recorder
-from webhook.review import answer, parse_review, write_of
+from webhook.review import Request, answer, parse_review
+from webhook.rules import Rules
+from webhook.sources import Sources
+from webhook.writes import write_of
 
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
 class Admission:
-    """Answers reviews by one policy and records them in one ledger."""
+    """Answers reviews by the policy in force and records them in one ledger."""
 
-    def __init__(self, policy: Policy, recorder: Recorder) -> None:
-        self._policy = policy
-        self._recorder = recorder
+    rules: Rules
+    recorder: Recorder
+    parents: Parents | None = None
+    """Who is asked whose object a Scale scales; none where the API server cannot be reached."""
+
+    sources: Sources | None = None
+    """Who knows where in Git an application is described."""
 
     async def validate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
         request = parse_review(body)
-        write = write_of(request)
-        decision = decide(write, self._policy)
-        audit = await self._record(write, decision)
+        policy = self.rules.policy
+        parent = await self._parent(request) if request.sub_resource == "scale" else None
+        write = write_of(request, policy, parent)
+        if self.sources is not None:
+            write = replace(write, source=self.sources.known(write.owner))
+        now = datetime.now(UTC)
+        decision = decide(write, policy, now)
+        audit: dict[str, str] = {}
+        if decision.recorded and not write.dry_run:
+            audit = await self._record(write, decision, policy, now)
         return answer(request.uid, decision, audit)
 
-    async def _record(self, write: Write, decision: Decision) -> dict[str, str]:
-        """Store what must be stored; return what the API server's audit log should witness."""
-        if decision.clause is not Clause.GUARD or write.dry_run:
-            return {}
-        now = datetime.now(UTC)
-        entry = entry_of(write, decision, self._policy.cluster, now, os.urandom(10))
-        record = await self._recorder.record(entry)
+    async def _parent(self, request: Request) -> Object:
+        """Return the object that a Scale scales, or raise `CannotTell`."""
+        if self.parents is None:
+            raise CannotTell("whose object is scaled is not known: no access to the API server")
+        scale = ref_of(request.old_object or request.object or {})
+        resource = request.resource
+        found = self.parents.cached(resource, scale.namespace, scale.name, scale.uid)
+        if found is not None:
+            return found
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(
+                None, self.parents.read, resource, scale.namespace, scale.name
+            )
+        except ApiServerError as error:
+            raise CannotTell(f"whose object is scaled could not be looked up: {error}") from error
+
+    async def _record(
+        self, write: Write, decision: Decision, policy: Policy, now: datetime
+    ) -> dict[str, str]:
+        """Store the write; return what the API server's audit log should witness."""
+        record = await self.recorder.record(entry_of(write, decision, policy, now, os.urandom(10)))
         log.info(
             "write decided",
             verdict=decision.verdict,
             clause=decision.clause,
             actor=write.actor.name,
-            object=str(write.object),
+            object=str(write.target),
             record=record.id,
         )
         return {"record": record.id, "chain": record.digest}

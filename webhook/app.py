@@ -19,12 +19,16 @@ from asgiref.wsgi import WsgiToAsgi
 from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.policy.policy import Policy
 from webhook.admission import Admission
+from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
+from webhook.kubeconfig import access_from
 from webhook.pages import new_pages
+from webhook.parents import Parents
 from webhook.recorder import Recorder
+from webhook.rules import PolicyUnreadable, Rules
 from webhook.settings import Settings
+from webhook.sources import Sources
 from webhook.tls import CertificateUnusable, new_context, renew
 
 Message = MutableMapping[str, Any]
@@ -73,7 +77,7 @@ class Application:
         await receive()
         try:
             process = self._process = _start(self._settings)
-        except (LedgerError, CertificateUnusable) as error:
+        except (LedgerError, CertificateUnusable, PolicyUnreadable, NoAccess) as error:
             # gunicorn stops altogether on this: no process ever answers without its ledger.
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
@@ -101,22 +105,45 @@ class _Process:
     """What one started process holds."""
 
     admission: Admission
-    recorder: Recorder
     tls: ssl.SSLContext
-    renewal: asyncio.Task[None]
+    tasks: tuple[asyncio.Task[None], ...]
 
     def close(self) -> None:
-        self.renewal.cancel()
-        self.recorder.close()
+        for task in self.tasks:
+            task.cancel()
+        self.admission.recorder.close()
+        if self.admission.sources is not None:
+            self.admission.sources.close()
 
 
 def _start(settings: Settings) -> _Process:
     """Open what a process needs; called inside its running event loop."""
     tls = new_context(settings.certificate, settings.key)
+    rules = Rules(settings.policy)
+    server = _api_server(settings)
     chain = Chain(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}")
-    recorder = Recorder(open_ledger(settings.ledger), chain)
-    renewal = asyncio.create_task(renew(tls, settings.certificate, settings.key))
-    return _Process(Admission(Policy(cluster=settings.cluster), recorder), recorder, tls, renewal)
+    admission = Admission(
+        rules,
+        Recorder(open_ledger(settings.ledger), chain),
+        Parents(server) if server else None,
+        Sources(server) if server else None,
+    )
+    tasks = (
+        asyncio.create_task(renew(tls, settings.certificate, settings.key)),
+        asyncio.create_task(rules.follow()),
+    )
+    return _Process(admission, tls, tasks)
+
+
+def _api_server(settings: Settings) -> ApiServer | None:
+    """Return the API server to look things up in, if there is a way to it."""
+    if settings.kubeconfig is not None:
+        return ApiServer(access_from(settings.kubeconfig))
+    try:
+        return ApiServer(access_in_cluster())
+    except NoAccess as error:
+        log.warning("no access to the API server", reason=str(error), effect="scale is not guarded")
+        return None
 
 
 async def _read(scope: Message, receive: Receive) -> bytes:

@@ -7,19 +7,23 @@ from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.record import Entry, new_id
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.sensitive import is_sensitive
+from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
 
 
-def entry_of(write: Write, decision: Decision, cluster: str, now: datetime, random: bytes) -> Entry:
+def entry_of(
+    write: Write, decision: Decision, policy: Policy, now: datetime, random: bytes
+) -> Entry:
     """Return the ledger's entry for *write*; *random* sets it apart from others of that instant."""
-    ref, owner = write.object, write.owner
+    ref, owner = write.target, write.owner
     return Entry(
         id=new_id(now, random),
-        cluster=cluster,
+        cluster=policy.cluster,
         time=now,
         verdict=decision.verdict,
         clause=decision.clause,
+        mode=decision.mode or "",
+        policy=policy.digest,
         actor=write.actor.name,
         groups=write.actor.groups,
         manager=write.manager,
@@ -34,14 +38,14 @@ def entry_of(write: Write, decision: Decision, cluster: str, now: datetime, rand
         engine=owner.engine if owner else "",
         app=owner.app if owner else "",
         app_namespace=(owner.namespace or "") if owner else "",
-        changes=tuple(_change(ref, change) for change in write.changes),
+        changes=tuple(_change(ref, change, policy) for change in write.changes),
     )
 
 
-def _change(ref: Ref, change: Change) -> dict[str, Any]:
+def _change(ref: Ref, change: Change, policy: Policy) -> dict[str, Any]:
     """Return *change* as stored: a value that was not there is left out, not null."""
     stored: dict[str, Any] = {"path": str(change.path), "manager": change.manager}
-    if is_sensitive(ref, change.path):
+    if policy.hides(ref, change):
         return stored | {"hidden": True}
     if change.old is not ABSENT:
         stored["old"] = change.old

@@ -25,5 +25,11 @@ class ContentTypeUnknown(RequestRefused):
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
+class CannotTell(RequestRefused):
+    """Whose object is written to could not be found out: the API server's failurePolicy decides."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+
 class CallerGone(RequestRefused):
     """The caller hung up before the whole body came; nobody reads the answer."""

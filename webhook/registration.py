@@ -1,101 +1,177 @@
-"""The webhook configuration: which writes the API server asks us about.
+"""The webhook configuration that follows from a policy: which writes the API server asks us about.
 
-Everything that the guard would let pass unseen is kept away by `matchConditions`, in the API
-server itself: an outage of ours then touches nobody but those who write to guarded objects.
+Everything that the guard would let pass unseen is kept away by `matchConditions`, in the API server
+itself: an outage of ours then touches nobody but those who write to guarded objects by hand.
 """
 
 import base64
-from typing import Any
+from typing import Any, Final
 
-from glasswarden.kube.owners import DEFAULT_ENGINES, Mark
-from glasswarden.policy.policy import DEFAULT_CONTROLLERS
+from glasswarden.kube.owners import Engine
+from glasswarden.kube.reconcilers import RECONCILERS
+from glasswarden.policy.policy import Policy
+from webhook import cel
 
-NAME = "guard.glasswarden.io"
-TIMEOUT_SECONDS = 5
+GUARD: Final = "guard.glasswarden.io"
+SCALE: Final = "scale.glasswarden.io"
+
+TIMEOUT_SECONDS: Final = 5
+OUR_NAMESPACE: Final = "glasswarden"
 
 # Where cluster components live: a webhook that can stop them can stop its own recovery.
-EXEMPT_NAMESPACES = ["kube-system", "kube-node-lease", "kube-public"]
+EXEMPT_NAMESPACES: Final = ("kube-system", "kube-node-lease", "kube-public", OUR_NAMESPACE)
+
+MOST_CONDITIONS: Final = 64
+"""What the API server takes in one entry."""
+
+LONGEST_CONDITION: Final = 16 * 1024
+"""A bound of ours: conditions are compiled at every change of a configuration, and kept in etcd."""
+
+_USER: Final = "request.userInfo.username"
 
 
-def validating_configuration(url: str, authority_pem: bytes) -> dict[str, Any]:
+class PolicyTooLarge(Exception):
+    """The policy would make conditions that the API server does not take."""
+
+
+def validating_configuration(policy: Policy, url: str, authority_pem: bytes) -> dict[str, Any]:
     """Return the ValidatingWebhookConfiguration for a webhook that is reached at *url*."""
+    client = {
+        "url": f"{url.rstrip('/')}/validate",
+        "caBundle": base64.b64encode(authority_pem).decode(),
+    }
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "glasswarden", "labels": {"app.kubernetes.io/name": "glasswarden"}},
-        "webhooks": [
+        "metadata": {
+            "name": "glasswarden",
+            "labels": {"app.kubernetes.io/name": "glasswarden"},
+            "annotations": {"glasswarden.io/policy": policy.digest},
+        },
+        "webhooks": [_guard(policy, client), _scale(policy, client)],
+    }
+
+
+def _guard(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    conditions = {
+        "guarded": _guarded(policy),
+        "not-an-event": "!(request.resource.resource in ['events', 'leases'])",
+        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        **_not_exempt(policy),
+    }
+    # A subresource is not covered by `*`; these two change the pod itself.
+    resources = ["*", "pods/ephemeralcontainers", "pods/resize"]
+    entry = _entry(GUARD, client, resources, ["CREATE", "UPDATE", "DELETE"], conditions)
+    return entry | {"failurePolicy": "Fail"}
+
+
+def _scale(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for `scale`, where no condition can see whose object it is.
+
+    Unmanaged objects are scaled through it too, so an outage of ours must not stop that: it fails
+    open, and the API server's audit log says so.
+    """
+    entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], _not_exempt(policy))
+    return entry | {"failurePolicy": "Ignore"}
+
+
+def _entry(
+    name: str,
+    client: dict[str, str],
+    resources: list[str],
+    operations: list[str],
+    conditions: dict[str, str],
+) -> dict[str, Any]:
+    _check_limits(name, conditions)
+    return {
+        "name": name,
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": client,
+        "rules": [
             {
-                "name": NAME,
-                "admissionReviewVersions": ["v1"],
-                "clientConfig": {
-                    "url": f"{url.rstrip('/')}/validate",
-                    "caBundle": base64.b64encode(authority_pem).decode(),
-                },
-                "rules": [
-                    {
-                        "operations": ["CREATE", "UPDATE", "DELETE"],
-                        "apiGroups": ["*"],
-                        "apiVersions": ["*"],
-                        "resources": ["*"],
-                        "scope": "*",
-                    }
-                ],
-                # A review under another version of the same object is converted to this one.
-                "matchPolicy": "Equivalent",
-                "namespaceSelector": _outside(EXEMPT_NAMESPACES),
-                "matchConditions": [
-                    {"name": "managed", "expression": _managed()},
-                    {"name": "not-a-controller", "expression": _no_controller()},
-                    {"name": "not-kubernetes", "expression": _not_kubernetes()},
-                ],
-                "failurePolicy": "Fail",
-                # A dry run leaves no record.
-                "sideEffects": "NoneOnDryRun",
-                "timeoutSeconds": TIMEOUT_SECONDS,
+                "operations": operations,
+                "apiGroups": ["*"],
+                "apiVersions": ["*"],
+                "resources": resources,
+                "scope": "*",
             }
         ],
+        # An object that is written under another version is asked about all the same.
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": _outside(EXEMPT_NAMESPACES),
+        "matchConditions": [
+            {"name": name, "expression": expression} for name, expression in conditions.items()
+        ],
+        # A dry run leaves no record.
+        "sideEffects": "NoneOnDryRun",
+        "timeoutSeconds": TIMEOUT_SECONDS,
     }
 
 
-def _outside(namespaces: list[str]) -> dict[str, Any]:
-    return {
-        "matchExpressions": [
-            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": namespaces}
-        ]
-    }
+def _check_limits(name: str, conditions: dict[str, str]) -> None:
+    if len(conditions) > MOST_CONDITIONS:
+        raise PolicyTooLarge(f"{name}: {len(conditions)} conditions, at most {MOST_CONDITIONS}")
+    for condition, expression in conditions.items():
+        if len(expression) > LONGEST_CONDITION:
+            raise PolicyTooLarge(
+                f"{name}: the condition {condition!r} has {len(expression)} characters, at most "
+                f"{LONGEST_CONDITION}; write controllers and markers with fewer patterns"
+            )
 
 
-def _managed() -> str:
-    """Return the CEL condition that the old or the new object carries some engine's sign."""
-    signs = {sign for engine in DEFAULT_ENGINES for sign in engine.signs}
-    tests = [_carries(sign) for sign in sorted(signs, key=lambda sign: (sign.kind, sign.key))]
-    return f"[object, oldObject].exists(o, o != null && ({' || '.join(tests)}))"
+def _outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
+    key = "kubernetes.io/metadata.name"
+    return {"matchExpressions": [{"key": key, "operator": "NotIn", "values": list(namespaces)}]}
 
 
-def _carries(sign: Mark) -> str:
-    field = f"o.metadata.{sign.kind}s"
-    key = _quoted(sign.key)
-    test = f"has({field}) && {key} in {field}"
-    return test if sign.value is None else f"{test} && {field}[{key}] == {_quoted(sign.value)}"
+def _guarded(policy: Policy) -> str:
+    """Return the condition that the old or the new object is one that the guard has a say in."""
+    signs = cel.any_of(_signs(engine, "o") for engine in policy.engines)
+    tests = [f"[object, oldObject].exists(o, o != null && ({signs}))", _steers()]
+    if policy.document.reserved_namespaces:
+        tests.append(cel.is_among("request.namespace", policy.reserved))
+    return cel.any_of(tests)
 
 
-def _no_controller() -> str:
-    """Return the CEL condition that the writer is none of the trusted reconcilers."""
-    names = sorted(name for names in DEFAULT_CONTROLLERS.values() for name in names)
-    return f"!(request.userInfo.username in [{', '.join(map(_quoted, names))}])"
+def _signs(engine: Engine, subject: str) -> str:
+    return cel.any_of(cel.carries(subject, sign) for sign in engine.signs)
 
 
-def _not_kubernetes() -> str:
-    """Return the CEL condition that the writer is no component of Kubernetes itself.
+def _steers() -> str:
+    """Return the condition that the object is a reconciler's own."""
+    return cel.any_of(
+        f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.listed(kinds)}"
+        for groups in RECONCILERS.values()
+        for group, kinds in groups.items()
+    )
 
-    They count revisions, set defaults and collect garbage on guarded objects as on all others.
+
+def _controller_of_its_own(policy: Policy) -> str:
+    """Return the condition that the writer reconciles for the engine whose mark the object carries.
+
+    Another engine's controller is a stranger here: two engines that fight over an object are seen.
     """
-    prefixes = ["system:serviceaccount:kube-system:", "system:kube-", "system:node:"]
-    tests = [f"request.userInfo.username.startsWith({_quoted(each)})" for each in prefixes]
-    tests.append(f"request.userInfo.username == {_quoted('system:apiserver')}")
-    return f"!({' || '.join(tests)})"
+    return cel.any_of(
+        cel.all_of([cel.is_among(_USER, policy.controllers[engine.name]), _owned_by(engine)])
+        for engine in policy.engines
+        if policy.controllers[engine.name]
+    )
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+def _owned_by(engine: Engine) -> str:
+    signs = f"[object, oldObject].exists(o, o != null && ({_signs(engine, 'o')}))"
+    groups = RECONCILERS.get(engine.name, {})
+    return cel.any_of([signs, f"request.kind.group in {cel.listed(groups)}"])
+
+
+def _not_exempt(policy: Policy) -> dict[str, str]:
+    """Return the conditions that keep those away who are never asked."""
+    conditions = {
+        "not-emergency": (
+            f"!({cel.text(policy.document.emergency_group)} in request.userInfo.groups)"
+        ),
+    }
+    kubernetes = next((each for each in policy.delegates if each.name == "kubernetes"), None)
+    if kubernetes is not None:
+        conditions["not-kubernetes"] = f"!({cel.is_among(_USER, kubernetes.actors)})"
+    return conditions

@@ -1,6 +1,6 @@
-"""The AdmissionReview: untrusted bytes in, a `Write` out; a `Decision` in, answer bytes out.
+"""The AdmissionReview: untrusted bytes in, typed values out, and an answer's bytes back.
 
-Kubernetes' names end here: what this module returns speaks of actors, owners and changes.
+Nothing here decides anything: `writes` makes a `Write` of what is read here.
 """
 
 from http import HTTPStatus
@@ -8,11 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from glasswarden.kube.diff import Change, changes
-from glasswarden.kube.objects import Object, ref_of
-from glasswarden.kube.owners import owner_of
+from glasswarden.kube.objects import Object
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.write import Actor, Operation, Write
+from glasswarden.policy.write import Operation
 from webhook.errors import ReviewMalformed
 
 
@@ -21,7 +19,7 @@ class UserInfo(msgspec.Struct, frozen=True):
 
     username: str = ""
     uid: str = ""
-    groups: list[str] = []
+    groups: tuple[str, ...] = ()
 
 
 class Options(msgspec.Struct, frozen=True, rename="camel"):
@@ -30,13 +28,23 @@ class Options(msgspec.Struct, frozen=True, rename="camel"):
     field_manager: str = ""
 
 
+class Resource(msgspec.Struct, frozen=True):
+    """What was written to, as it stands in a URL."""
+
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
 class Request(msgspec.Struct, frozen=True, rename="camel"):
     """What of an AdmissionRequest the guard goes by; the rest is passed over undecoded."""
 
     uid: str
     operation: Operation
     user_info: UserInfo
+    resource: Resource = Resource()
     sub_resource: str = ""
+    namespace: str = ""
     object: Object | None = None
     old_object: Object | None = None
     dry_run: bool = False
@@ -64,40 +72,6 @@ def parse_review(body: bytes) -> Request:
     if request.object is None and request.old_object is None:
         raise ReviewMalformed("the review holds neither object nor oldObject")
     return request
-
-
-def write_of(request: Request) -> Write:
-    """Return the write that *request* asks about."""
-    # What the object *was* decides whose it is: taking the mark off does not set it free.
-    subject = request.old_object or request.object or {}
-    owner = owner_of(subject)
-    manager = request.options.field_manager if request.options else ""
-    # Nobody asks what changed in an object that nobody owns.
-    changed = _changes(request, manager) if owner else ()
-    return Write(
-        operation=request.operation,
-        object=ref_of(subject),
-        subresource=request.sub_resource,
-        actor=_actor(request.user_info),
-        manager=manager or next((change.manager for change in changed), ""),
-        owner=owner,
-        changes=changed,
-        dry_run=request.dry_run,
-    )
-
-
-def _changes(request: Request, manager: str) -> tuple[Change, ...]:
-    """Return what an update changes; what is created or deleted is so as a whole."""
-    if request.old_object is None or request.object is None:
-        return ()
-    found = changes(
-        request.old_object, request.object, subresource=request.sub_resource, manager=manager
-    )
-    return tuple(found)
-
-
-def _actor(user: UserInfo) -> Actor:
-    return Actor(user.username, user.uid, tuple(user.groups))
 
 
 def answer(uid: str, decision: Decision, audit: dict[str, str]) -> bytes:

@@ -8,6 +8,7 @@ from gunicorn.app.base import BaseApplication
 
 from webhook.app import Application
 from webhook.logs import ServerLog, configure_logs
+from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.tls import new_context
 
@@ -25,6 +26,7 @@ class AddressUnusable(Exception):
 
 def serve(settings: Settings) -> None:
     """Serve until told to stop; what is wrong with the settings is raised before that."""
+    Rules(settings.policy)
     new_context(settings.certificate, settings.key)
     _try_address(settings.bind)
     configure_logs()

@@ -20,8 +20,11 @@ class Settings:
     ledger: str
     """Address of the ledger, `sqlite:///PATH`. Without it no write is answered."""
 
-    cluster: str = "default"
-    """Name of the cluster in records and reports."""
+    policy: Path | None = None
+    """File with the rules; read again when it changes. Without it the built-in rules serve."""
+
+    kubeconfig: Path | None = None
+    """How to reach the API server from outside the cluster; inside, the service account serves."""
 
     workers: int = 1
     """Processes that answer reviews; each has its own chain in the ledger."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from webhook.rules import PolicyUnreadable
 from webhook.server import AddressUnusable, serve
 from webhook.settings import Settings
 from webhook.tls import CertificateUnusable
@@ -34,11 +35,16 @@ from webhook.tls import CertificateUnusable
     help="Where records go: sqlite:///PATH.",
 )
 @click.option(
-    "--cluster",
-    default="default",
-    show_default=True,
-    envvar="GLASSWARDEN_CLUSTER",
-    help="The cluster's name in records and reports.",
+    "--policy",
+    envvar="GLASSWARDEN_POLICY",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the rules; read again when it changes. Built-in rules without it.",
+)
+@click.option(
+    "--kubeconfig",
+    envvar="GLASSWARDEN_KUBECONFIG",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="How to reach the API server from outside its cluster, to see whose objects are scaled.",
 )
 @click.option(
     "--workers",
@@ -48,18 +54,28 @@ from webhook.tls import CertificateUnusable
     type=click.IntRange(1, 64),
     help="Processes that answer reviews.",
 )
-def command(bind: str, folder: Path, ledger: str, cluster: str, workers: int) -> None:
+def command(
+    bind: str,
+    folder: Path,
+    ledger: str,
+    policy: Path | None,
+    kubeconfig: Path | None,
+    workers: int,
+) -> None:
     """Serve admission reviews over TLS until stopped."""
     settings = Settings(
         bind=bind,
         certificate=folder / "tls.crt",
         key=folder / "tls.key",
         ledger=ledger,
-        cluster=cluster,
+        policy=policy,
+        kubeconfig=kubeconfig,
         workers=workers,
     )
     try:
         serve(settings)
+    except PolicyUnreadable as error:
+        raise click.ClickException(f"{error}\nTry: glasswarden policy check {policy}") from error
     except AddressUnusable as error:
         raise click.ClickException(f"{error}\nChoose another address with --bind.") from error
     except CertificateUnusable as error:

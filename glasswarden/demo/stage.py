@@ -82,7 +82,7 @@ def open_stage(folder: Path, port: int | None = None) -> Iterator[Stage]:
 def _start(stage: Stage, log: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "glasswarden", "webhook"]
     command += ["--bind", f"{HOST}:{stage.port}", "--certs", str(stage.certificates.path)]
-    command += ["--ledger", stage.ledger, "--cluster", "demo"]
+    command += ["--ledger", stage.ledger]
     with log.open("wb") as output:
         # A session of its own: Ctrl-C reaches the story, which then stops the webhook in order.
         return subprocess.Popen(  # noqa: S603 - our own program, our own arguments

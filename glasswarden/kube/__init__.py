@@ -8,10 +8,12 @@ above decide and record; this one only reads objects, and never modifies one tha
 | `objects` | which object is this? |
 | `owners` | which GitOps engine and application owns it? |
 | `reconcilers` | is it one of the engines' own objects? |
-| `paths` | how is a field named, and which fields does a pattern cover? |
-| `quantity` | do two spellings mean the same amount? |
-| `managed` | which field manager wrote what, and who made this write? |
-| `merge_keys` | how are the items of a list told apart? |
-| `noise` | which fields change without anybody deciding so? |
-| `diff` | what did the write change? |
+| `diff` | what did a write change, and who wrote it? |
+| `apply` | what does an object look like with these changes made? |
+| `paths`, `path_patterns` | how is a field named, and which fields does a rule speak about? |
+| `managed`, `authors` | what do managedFields tell about the writer? |
+
+What `diff` is made of: `compare` walks both versions with the help of `schema` (how a list's items
+are told apart, what is an amount), `identity`, `equality` and `quantity`; `noise` says what does
+not count; `lookup` finds the value at a path; `path_syntax` is the text of paths.
 """

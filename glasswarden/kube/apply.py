@@ -42,7 +42,7 @@ class _Place:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.change: Change | None = None
-        self.below: dict[Step, _Place] = {}
+        self.below: dict[Step | None, _Place] = {}
 
 
 _Pending: TypeAlias = list[tuple[_Place, Any]]
@@ -67,12 +67,16 @@ def apply_changes(value: Value, changes: Iterable[Change]) -> Value:
 
 def _tree(changes: Iterable[Change]) -> _Place:
     root = _Place(ROOT)
+    # The changes of one walk share the beginnings of their paths: each is followed only once.
+    seen: dict[int, _Place] = {}
     for change in changes:
-        place = root
-        for step in change.path.steps:
-            if step not in place.below:
-                place.below[step] = _Place(place.path / step)
-            place = place.below[step]
+        ahead, path = [], change.path
+        while id(path) not in seen and path.parent is not None:
+            ahead.append(path)
+            path = path.parent
+        place = seen.get(id(path), root)
+        for each in reversed(ahead):
+            place = seen[id(each)] = place.below.setdefault(each.step, _Place(each))
         place.change = change
     return root
 

@@ -9,9 +9,7 @@ Nothing here recurses, and no cost grows faster than the values' size.
 """
 
 from collections.abc import Iterator
-from enum import Enum
-from itertools import count, islice, zip_longest
-from operator import eq, is_not
+from itertools import zip_longest
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -21,36 +19,43 @@ from glasswarden.kube.identity import Identified, Keys, identified, step_to
 from glasswarden.kube.managed import FieldsV1, items_of, render_step
 from glasswarden.kube.paths import ROOT, Index, Key, Order, Path, Step
 from glasswarden.kube.quantity import same_int_or_string, same_quantity
-from glasswarden.kube.schema import UNKNOWN, Items, Keyed, Shape
+from glasswarden.kube.schema import Items, Keyed, Shape
 
 
-class Absent(Enum):
+class Absent:
     """The type of `ABSENT`."""
 
-    ABSENT = "absent"
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return "ABSENT"
 
+    def __reduce__(self) -> str:
+        return "ABSENT"  # a copy is the one and only again
 
-ABSENT: Final = Absent.ABSENT
+
+ABSENT: Final = Absent()
 """Where a value would stand if there were one: not the same as null."""
 
 Value: TypeAlias = Any
 """A JSON value, or `ABSENT`."""
 
 _Hints: TypeAlias = tuple[FieldsV1, ...]
-_Row: TypeAlias = tuple[Any, Value, Value]
-"""Where two values stand within a map or list, and the values."""
 
-_NOWHERE: Final = (-1, ABSENT)
+_Row: TypeAlias = tuple[Any, Value, Value]
+"""Something that leads to two values, and the values."""
+
+_Part: TypeAlias = tuple[Step, Value, Value, int | None]
+"""A step to two values that differ, the values, and the position of an item that was added."""
 
 _SHORTCUT: Final = 24
 """Levels on which equal parts are skipped at a glance. A glance looks at everything below, so doing
 so on every level of a deep object would cost its depth times its size."""
 
+_NOWHERE: Final = (-1, ABSENT)
 
-class Pair(msgspec.Struct, frozen=True):
+
+class Pair(msgspec.Struct, frozen=True, gc=False):
     """The same place in both versions."""
 
     path: Path
@@ -60,100 +65,99 @@ class Pair(msgspec.Struct, frozen=True):
     above: _Hints
     """What managedFields know of the place that contains this one."""
     level: int = 0
-    whole: bool = False
-    """Differs as a whole: what is inside does not matter."""
     position: int | None = None
     """Where in its list an added item stands."""
 
 
 def differences(old: Value, new: Value, shape: Shape, hints: _Hints) -> Iterator[Pair]:
     """Yield the places where *new* differs from *old*, each as small as it can be, in order."""
-    pending: list[Iterator[Pair]] = [iter((Pair(ROOT, old, new, shape, hints),))]
+    pending = [Pair(ROOT, old, new, shape, hints)]
     while pending:
-        pair = next(pending[-1], None)
-        if pair is None:
-            pending.pop()
-        elif (parts := _parts(pair)) is not None:
-            pending.append(parts)
-        else:
+        pair = pending.pop()
+        if not _is_divisible(pair):
             yield pair
+            continue
+        hints = _hints(pair)
+        parts = _fields(pair) if isinstance(pair.old, dict) else _items(pair, hints)
+        if parts is None:
+            yield pair
+        else:
+            pending += [_below(pair, part, hints) for part in reversed(parts)]
 
 
-def _parts(pair: Pair) -> Iterator[Pair] | None:
-    """Return the differing places inside *pair*, or nothing when it differs as a whole."""
-    if pair.whole:
-        return None
-    if isinstance(pair.old, dict) and isinstance(pair.new, dict):
-        return _fields(pair)
-    if isinstance(pair.old, list) and isinstance(pair.new, list):
-        return _items(pair)
-    return None
+def _is_divisible(pair: Pair) -> bool:
+    """Tell whether differences can be looked for inside: in two maps, or two lists."""
+    return (
+        type(pair.old) is type(pair.new)
+        and isinstance(pair.old, dict | list)
+        and not isinstance(pair.path.step, Order)
+    )
 
 
-def _fields(pair: Pair) -> Iterator[Pair]:
-    old, new, hints = pair.old, pair.new, _hints(pair)
-    kept = [(key, value, new.get(key, ABSENT)) for key, value in old.items()]
-    for key, value, other in _unequal(pair, kept):
-        yield from _child(pair, Key(key), value, other, hints)
-    for key, value in new.items():
-        if key not in old:
-            yield from _child(pair, Key(key), ABSENT, value, hints)
+def _fields(pair: Pair) -> list[_Part]:
+    old, new = pair.old, pair.new
+    rows = [(key, value, new.get(key, ABSENT)) for key, value in old.items()]
+    kept: list[_Part] = [
+        (Key(key), value, other, None)
+        for key, value, other in _unequal(pair, rows)
+        if not _same_meaning(value, other, pair.shape.at(key))
+    ]
+    return kept + [(Key(key), ABSENT, new[key], None) for key in new if key not in old]
 
 
-def _items(pair: Pair) -> Iterator[Pair]:
-    hints = _hints(pair)
+def _items(pair: Pair, hints: _Hints) -> list[_Part] | None:
+    """Return the differing items, or nothing when the list differs as a whole."""
     match pair.shape.items or _learned(hints):
         case Keyed(keys=keys):
-            return _by_identity(pair, hints, keys)
+            return _by_identity(pair, keys)
         case "set":
-            return _by_identity(pair, hints, ())
+            return _by_identity(pair, ())
         case "atomic":
-            return _whole(pair)
+            return _as_whole(pair)
         case _:
-            return _by_index(pair, hints)
+            return _by_index(pair)
 
 
-def _by_index(pair: Pair, hints: _Hints) -> Iterator[Pair]:
-    rows = zip_longest(count(), pair.old, pair.new, fillvalue=ABSENT)
+def _by_index(pair: Pair) -> list[_Part]:
     size = max(len(pair.old), len(pair.new))
-    for index, old, new in _unequal(pair, list(islice(rows, size))):
-        yield from _child(pair, Index(index), old, new, hints)
+    rows = zip_longest(range(size), pair.old, pair.new, fillvalue=ABSENT)
+    return [(Index(index), old, new, None) for index, old, new in _unequal(pair, list(rows))]
 
 
-def _by_identity(pair: Pair, hints: _Hints, keys: Keys) -> Iterator[Pair]:
+def _by_identity(pair: Pair, keys: Keys) -> list[_Part] | None:
     before, after = identified(pair.old, keys), identified(pair.new, keys)
     if before is None or after is None:
-        yield from _whole(pair)
-        return
-    kept = [(old, old, after.get(identity, _NOWHERE)[1]) for identity, (_, old) in before.items()]
-    for _, old, new in _unequal(pair, kept):
-        yield from _child(pair, step_to(old, keys), old, new, hints)
-    for identity, (index, new) in after.items():
-        if identity not in before:
-            yield from _child(pair, step_to(new, keys), ABSENT, new, hints, position=index)
-    yield from _reordered(pair, before, after, keys)
+        return _as_whole(pair)
+    rows = [(old, old, after.get(identity, _NOWHERE)[1]) for identity, (_, old) in before.items()]
+    parts: list[_Part] = [
+        (step_to(item, keys), old, new, None) for item, old, new in _unequal(pair, rows)
+    ]
+    parts += [
+        (step_to(item, keys), ABSENT, item, index)
+        for identity, (index, item) in after.items()
+        if identity not in before
+    ]
+    return parts + _reordered(before, after, keys)
 
 
-def _reordered(pair: Pair, before: Identified, after: Identified, keys: Keys) -> Iterator[Pair]:
-    """Yield the order of the items that stayed, as selectors, where it is not what it was."""
-    old = [item for identity, (_, item) in before.items() if identity in after]
-    new = [before[identity][1] for identity in after if identity in before]
-    if any(map(is_not, old, new)):
-        was, now = ([str(step_to(item, keys)) for item in order] for order in (old, new))
-        yield Pair(pair.path / Order(), was, now, UNKNOWN, (), whole=True)
+def _reordered(before: Identified, after: Identified, keys: Keys) -> list[_Part]:
+    """Return the order of the items that stayed, as selectors, where it is not what it was."""
+    old = [identity for identity in before if identity in after]
+    new = [identity for identity in after if identity in before]
+    if old == new:
+        return []
+    was, now = ([str(step_to(before[each][1], keys)) for each in order] for order in (old, new))
+    return [(Order(), was, now, None)]
 
 
-def _whole(pair: Pair) -> Iterator[Pair]:
-    if not identical(pair.old, pair.new):
-        yield msgspec.structs.replace(pair, whole=True)
+def _as_whole(pair: Pair) -> list[_Part] | None:
+    return [] if identical(pair.old, pair.new) else None
 
 
-def _child(
-    pair: Pair, step: Step, old: Value, new: Value, hints: _Hints, position: int | None = None
-) -> Iterator[Pair]:
+def _below(pair: Pair, part: _Part, hints: _Hints) -> Pair:
+    step, old, new, position = part
     shape = pair.shape.at(step.name) if isinstance(step, Key) else pair.shape.item
-    if not _same_meaning(old, new, shape):
-        yield Pair(pair.path / step, old, new, shape, hints, pair.level + 1, position=position)
+    return Pair(pair.path / step, old, new, shape, hints, pair.level + 1, position)
 
 
 def _hints(pair: Pair) -> _Hints:
@@ -171,19 +175,22 @@ def _learned(hints: _Hints) -> Items | None:
 
 def _unequal(pair: Pair, rows: list[_Row]) -> list[_Row]:
     """Return those of *rows* whose values differ, or may: then a look inside will tell."""
-    if pair.level < _SHORTCUT:
-        # The API server checks the types of its own kinds; elsewhere true may have become 1, which
-        # Python does not see.
-        same = eq if pair.shape.typed else _exactly_equal
-        try:
-            return [row for row in rows if not same(row[1], row[2])]
-        except RecursionError:
-            pass
+    try:
+        if pair.level < _SHORTCUT and pair.shape.typed:
+            return [row for row in rows if row[1] != row[2]]
+        if pair.level < _SHORTCUT:
+            return [row for row in rows if not _exactly_equal(row[1], row[2])]
+    except RecursionError:
+        pass
     return [row for row in rows if not _same_leaf(row[1], row[2])]
 
 
 def _exactly_equal(old: Value, new: Value) -> bool:
-    return bool(old == new) and (type(old) is type(new) is str or identical(old, new))
+    # The API server checks the types of its own kinds; elsewhere true may have become 1, which
+    # Python does not see.
+    if old != new:
+        return False
+    return identical(old, new) if isinstance(old, dict | list) else same_scalar(old, new)
 
 
 def _same_leaf(old: Value, new: Value) -> bool:
@@ -192,9 +199,9 @@ def _same_leaf(old: Value, new: Value) -> bool:
 
 def _same_meaning(old: Value, new: Value, shape: Shape) -> bool:
     match shape.meaning:
+        case None:
+            return False
         case "quantity":
             return same_quantity(old, new)
         case "int-or-string":
             return same_int_or_string(old, new)
-        case _:
-            return False

@@ -4,6 +4,8 @@
 aside, and a quantity's spelling where two mean the same.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from glasswarden.kube.authors import Author, Authors
@@ -13,13 +15,14 @@ from glasswarden.kube.lookup import value_after
 from glasswarden.kube.managed import entries_of, writers_between
 from glasswarden.kube.noise import without_noise
 from glasswarden.kube.objects import Object, ref_of
+from glasswarden.kube.path_patterns import PathPattern, covers
 from glasswarden.kube.paths import Path
 from glasswarden.kube.schema import shape_of
 
-__all__ = ["ABSENT", "Change", "Value", "changes", "touches"]
+__all__ = ["ABSENT", "Change", "Value", "changes", "is_covered", "touches"]
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One field that a write changed, added or removed."""
 
     path: Path
@@ -67,7 +70,16 @@ def touches(change: Change, path: Path) -> bool:
     if asked[: len(changed)] != changed:
         return False
     rest = asked[len(changed) :]
-    return not identical(value_after(change.old, rest), value_after(change.new, rest))
+    old, new = value_after(change.old, rest), value_after(change.new, rest)
+    if old is ABSENT or new is ABSENT:
+        return old is not new
+    return not identical(old, new)
+
+
+def is_covered(change: Change, patterns: Sequence[PathPattern]) -> bool:
+    """Tell whether *patterns* together cover *change*, what it removed and what it added."""
+    values = [value for value in (change.old, change.new) if value is not ABSENT]
+    return all(covers(patterns, change.path, value) for value in values)
 
 
 def _meant(obj: Object | None, subresource: str) -> Value:

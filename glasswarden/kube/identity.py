@@ -4,7 +4,7 @@ Throughout, no keys at all means a set, whose members are their own identity.
 """
 
 from collections.abc import Hashable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from glasswarden.kube.paths import Member, Select
 
@@ -16,14 +16,17 @@ Identity: TypeAlias = Hashable
 Identified: TypeAlias = dict[Identity, tuple[int, Any]]
 """Items and their positions, by identity."""
 
+_MISSING: Final[list[Any]] = []
+"""Stands for a merge key's value that is not there: like a list, it identifies nothing."""
+
 
 def identity_of(item: Any, keys: Keys) -> Identity:  # noqa: ANN401 - any JSON value
     """Return what tells *item* apart from the others of its list."""
     if not keys:
         return _scalar_identity(item)
-    if not isinstance(item, dict) or any(key not in item for key in keys):
+    if not isinstance(item, dict):
         return None
-    identities = tuple([_scalar_identity(item[key]) for key in keys])
+    identities = tuple([_scalar_identity(item.get(key, _MISSING)) for key in keys])
     return None if None in identities else identities
 
 
@@ -47,5 +50,7 @@ def wanted_by(step: Select | Member) -> tuple[Keys, Identity]:
 
 
 def _scalar_identity(value: Any) -> Identity:  # noqa: ANN401 - any JSON value
+    if isinstance(value, str):
+        return value
     # Python takes True for 1: the type keeps them apart.
-    return None if isinstance(value, dict | list) else (isinstance(value, bool), value)
+    return None if isinstance(value, dict | list) else (type(value) is bool, value)

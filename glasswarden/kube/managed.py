@@ -5,9 +5,8 @@ A client may choose any manager's name and may wipe or rewrite the entries, so a
 and never evidence: what is malformed is passed over, and nothing here raises.
 """
 
-import json
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -30,20 +29,19 @@ _LONGEST_MANAGER: Final = 128
 
 _decode_keys: Final = msgspec.json.Decoder(dict[str, Scalar]).decode
 _decode_value: Final = msgspec.json.Decoder(Scalar).decode
-_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, rename="camel"):
     """One manager's fields."""
 
-    manager: str
-    operation: str
-    """``Apply`` or ``Update``."""
-    subresource: str
-    api_version: str
-    time: str
+    operation: Literal["Apply", "Update"]
+    manager: str = ""
+    subresource: str = ""
+    api_version: str = ""
+    time: str = ""
     """When the entry last changed by its own write, in whole seconds."""
-    fields: FieldsV1
+    fields: FieldsV1 = msgspec.field(name="fieldsV1", default_factory=dict)
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -83,9 +81,9 @@ def writers_between(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Ent
     return tuple(sorted(wrote, key=lambda entry: entry.time, reverse=True))
 
 
-def owners_at(entries: Iterable[Entry], path: Path) -> tuple[Entry, ...]:
+def owners_at(entries: tuple[Entry, ...], path: Path) -> tuple[Entry, ...]:
     """Return those of *entries* that own something at *path*, or the whole that contains it."""
-    steps = path.steps
+    steps = path.steps if entries else ()
     return tuple(entry for entry in entries if _reaches(entry.fields, steps))
 
 
@@ -140,18 +138,18 @@ def parse_step(name: str) -> Step | None:
 
 
 def render_step(step: Step) -> str:
-    """Return the name of *step* in FieldsV1; the order of a list is not a field and has none."""
+    """Return the name of *step* in FieldsV1, empty where it can have none."""
     match step:
         case Key(name=name):
             return f"f:{name}"
         case Select(keys=keys):
-            return f"k:{_encode(dict(keys))}"
+            return f"k:{_json(dict(keys))}"
         case Member(value=value):
-            return f"v:{_encode(value)}"
+            return f"v:{_json(value)}"
         case Index(index=index):
             return f"i:{index}"
         case _:
-            return ""
+            return ""  # the order of a list is not a field
 
 
 def manager_from_user_agent(user_agent: str) -> str:
@@ -165,22 +163,18 @@ def manager_from_user_agent(user_agent: str) -> str:
     return printable.encode()[:_LONGEST_MANAGER].decode(errors="ignore")
 
 
-def _entry(raw: Any) -> Entry | None:  # noqa: ANN401 - whatever the client left there
-    if not isinstance(raw, dict) or raw.get("operation") not in ("Apply", "Update"):
+def _entry(raw: object) -> Entry | None:
+    try:
+        return msgspec.convert(raw, Entry)
+    except msgspec.ValidationError:
         return None
-    fields = raw.get("fieldsV1")
-    return Entry(
-        manager=_text(raw.get("manager")),
-        operation=_text(raw.get("operation")),
-        subresource=_text(raw.get("subresource")),
-        api_version=_text(raw.get("apiVersion")),
-        time=_text(raw.get("time")),
-        fields=fields if isinstance(fields, dict) else {},
-    )
 
 
-def _text(value: Any) -> str:  # noqa: ANN401 - whatever the client left there
-    return value if isinstance(value, str) else ""
+def _json(value: Scalar | dict[str, Scalar]) -> str:
+    try:
+        return _encode(value).decode()
+    except UnicodeEncodeError:  # half a surrogate pair, which the API server's JSON never has
+        return ""
 
 
 def _is_renewed(before: Entry | None, entry: Entry) -> bool:

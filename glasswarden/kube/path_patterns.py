@@ -3,10 +3,10 @@
 A pattern is written like a path, with stars: ``/*`` stands for any one step, ``[*]`` for any item
 of a list, ``/**`` for any number of steps, none included; a star within a key or value stands for
 any text. A selector needs to name only some of an item's merge keys. Quotes and ``~3`` make a star
-literal, so the text of every path is a pattern that matches just this path.
+literal, so the text of every path is also a pattern, one without wildcards.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -23,7 +23,7 @@ from glasswarden.kube.path_syntax import (
     unescape,
     unescape_key,
 )
-from glasswarden.kube.paths import Index, Key, Member, Order, Path, Select, Step, parse_item
+from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step, parse_item
 
 
 class Glob(msgspec.Struct, frozen=True):
@@ -110,7 +110,7 @@ class SelectLike(msgspec.Struct, frozen=True):
 
 Part: TypeAlias = AnySteps | AnyStep | AnyItem | KeyLike | ItemAt | MemberLike | SelectLike
 
-_States: TypeAlias = frozenset[int]
+States: TypeAlias = frozenset[int]
 """How many parts of a pattern are behind us, in every way that ``/**`` allows."""
 
 
@@ -125,45 +125,68 @@ class PathPattern(msgspec.Struct, frozen=True):
 
     def matches(self, path: Path) -> bool:
         """Tell whether *path* is one of the fields that the pattern speaks about."""
-        return len(self.parts) in self._after(path)
+        return len(self.parts) in self.states_at(path)
 
-    def covers(self, path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
-        """Tell whether the pattern matches *path*, or every leaf of the *value* that stands there.
-
-        A change that adds a whole map is then as welcome as one that adds its fields.
-        """
-        pending = [(self._after(path), value)]
-        while pending:
-            states, value = pending.pop()
-            if len(self.parts) in states:
-                continue
-            if not states or not value or not isinstance(value, dict | list):
-                return False
-            pending += ((self._next(states, steps), child) for steps, child in _children(value))
-        return True
-
-    def _after(self, path: Path) -> _States:
+    def states_at(self, path: Path) -> States:
+        """Return how far the pattern has come when *path* has been walked."""
         states = self._with_skips({0})
         for step in path.steps:
-            states = self._next(states, (step,))
+            states = self.after(states, (step,))
         return states
 
-    def _next(self, states: _States, steps: tuple[Step, ...]) -> _States:
-        after = set()
+    def after(self, states: States, steps: tuple[Step, ...]) -> States:
+        """Return how far the pattern comes by one more step, which may be any of *steps*."""
+        reached = set()
         for state in states - {len(self.parts)}:
             part = self.parts[state]
             if isinstance(part, AnySteps):
-                after.add(state)
+                reached.add(state)
             elif any(map(part.takes, steps)):
-                after.add(state + 1)
-        return self._with_skips(after)
+                reached.add(state + 1)
+        return self._with_skips(reached)
 
-    def _with_skips(self, states: set[int]) -> _States:
+    def _with_skips(self, states: set[int]) -> States:
         # `/**` may stand for no step at all.
         for state, part in enumerate(self.parts):
             if state in states and isinstance(part, AnySteps):
                 states.add(state + 1)
         return frozenset(states)
+
+
+def covers(patterns: Sequence[PathPattern], path: Path, value: Any) -> bool:  # noqa: ANN401 - JSON
+    """Tell whether one of *patterns* matches *path*, or they match all that *value* holds there.
+
+    A change that adds a whole map is then as welcome as the same change, field by field.
+    """
+    pending = [([pattern.states_at(path) for pattern in patterns], value)]
+    while pending:
+        states, value = pending.pop()
+        if any(len(pattern.parts) in at for pattern, at in zip(patterns, states, strict=True)):
+            continue
+        if not any(states) or not value or not isinstance(value, dict | list):
+            return False
+        for steps, child in _children(value):
+            rows = zip(patterns, states, strict=True)
+            pending.append(([pattern.after(at, steps) for pattern, at in rows], child))
+    return True
+
+
+def touches(pattern: PathPattern, path: Path, value: Any) -> bool:  # noqa: ANN401 - JSON
+    """Tell whether *pattern* matches *path*, something around it, or something in *value*."""
+    end = len(pattern.parts)
+    states = pattern.states_at(ROOT)
+    for step in path.steps:
+        if end in states:
+            return True
+        states = pattern.after(states, (step,))
+    pending = [(states, value)]
+    while pending:
+        states, value = pending.pop()
+        if end in states:
+            return True
+        if states and isinstance(value, dict | list):
+            pending += ((pattern.after(states, steps), child) for steps, child in _children(value))
+    return False
 
 
 def parse_pattern(text: str) -> PathPattern:

@@ -30,7 +30,7 @@ from glasswarden.kube.path_syntax import (
 _INDEX: Final = re.compile("0|[1-9][0-9]{0,8}")
 
 
-class Key(msgspec.Struct, frozen=True):
+class Key(msgspec.Struct, frozen=True, gc=False):
     """A field of a map."""
 
     name: str
@@ -39,7 +39,7 @@ class Key(msgspec.Struct, frozen=True):
         return f"/{escape_key(self.name)}"
 
 
-class Select(msgspec.Struct, frozen=True):
+class Select(msgspec.Struct, frozen=True, gc=False):
     """The item of an associative list that has these values under its merge keys."""
 
     keys: tuple[tuple[str, Scalar], ...]
@@ -49,7 +49,7 @@ class Select(msgspec.Struct, frozen=True):
         return f"[{','.join(pairs)}]"
 
 
-class Member(msgspec.Struct, frozen=True):
+class Member(msgspec.Struct, frozen=True, gc=False):
     """A value of a set."""
 
     value: Scalar
@@ -58,7 +58,7 @@ class Member(msgspec.Struct, frozen=True):
         return f"[={render_scalar(self.value)}]"
 
 
-class Index(msgspec.Struct, frozen=True):
+class Index(msgspec.Struct, frozen=True, gc=False):
     """The item at a position of a list, counted from zero."""
 
     index: int
@@ -67,7 +67,7 @@ class Index(msgspec.Struct, frozen=True):
         return f"[{self.index}]"
 
 
-class Order(msgspec.Struct, frozen=True):
+class Order(msgspec.Struct, frozen=True, gc=False):
     """The order of a list's items, as something that can itself change."""
 
     def __str__(self) -> str:

@@ -26,6 +26,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     time: datetime
     verdict: str
     clause: str
+    mode: str
+    policy: str
     actor: str
     groups: tuple[str, ...]
     manager: str

@@ -1,44 +1,141 @@
-"""The verdict: a list of clauses, read from the top; the first that applies decides."""
+"""The verdict: a list of clauses, read from the top; the first that applies decides.
+
+Each clause is a function that returns a decision or, as text, why it does not apply. Only the
+explanation that people ask for reads those texts.
+"""
 
 from collections.abc import Callable
+from datetime import datetime
+from typing import Final, TypeAlias
 
-from glasswarden.kube.owners import Owner
+from glasswarden.kube.paths import Key, Path
+from glasswarden.policy.benign import benign_operation
 from glasswarden.policy.decision import Clause, Decision, Verdict
 from glasswarden.policy.denial import denial, warning
+from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
+from glasswarden.policy.steering import steering_changes
 from glasswarden.policy.write import Operation, Write
 
+NotApplicable: TypeAlias = str
+"""Why a clause does not decide."""
 
-def decide(write: Write, policy: Policy) -> Decision:
+Rule: TypeAlias = Callable[[Write, Policy, datetime], Decision | NotApplicable]
+
+
+def decide(write: Write, policy: Policy, now: datetime) -> Decision:
     """Return the verdict on *write*."""
-    if write.owner is None:
-        return Decision(Verdict.ALLOW, Clause.UNMANAGED)
-    for clause in CLAUSES:
-        decision = clause(write, write.owner, policy)
-        if decision is not None:
-            return decision
-    return guard(write, write.owner)
+    for rule in CLAUSES.values():
+        outcome = rule(write, policy, now)
+        if isinstance(outcome, Decision):
+            return outcome
+    raise AssertionError("the last clause applies to every write")
 
 
-def noise(write: Write, _owner: Owner, _policy: Policy) -> Decision | None:
+def unmanaged(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
+    """Allow what GitOps has nothing to do with."""
+    if write.owner is not None:
+        return f"it is managed by {write.owner.engine}"
+    if write.target.namespace in policy.reserved and not write.controlled:
+        return "its namespace is reserved for GitOps"
+    return Decision(Verdict.ALLOW, Clause.UNMANAGED)
+
+
+def noise(write: Write, _policy: Policy, _now: datetime) -> Decision | NotApplicable:
     """Allow an update that changes nothing which anybody decides about."""
-    if write.operation is Operation.UPDATE and not write.changes:
-        return Decision(Verdict.ALLOW, Clause.NOISE)
-    return None
+    if write.operation is not Operation.UPDATE:
+        return "it is no update"
+    changes = steering_changes(write) if write.steers else write.changes
+    if changes:
+        return f"{len(changes)} fields change"
+    return Decision(Verdict.ALLOW, Clause.NOISE)
 
 
-def controller(write: Write, owner: Owner, policy: Policy) -> Decision | None:
+def finalizing(write: Write, _policy: Policy, _now: datetime) -> Decision | NotApplicable:
+    """Allow an object that is going to go: its finalizers are taken off by whoever set them."""
+    if not write.terminating:
+        return "the object is not being deleted"
+    if write.operation is Operation.DELETE:
+        return Decision(Verdict.ALLOW, Clause.FINALIZING)
+    if not all(_is_finalizer(change.path) for change in write.changes):
+        return "more than finalizers change"
+    return Decision(Verdict.ALLOW, Clause.FINALIZING)
+
+
+def emergency(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
+    """Allow the group that must get in when the guard itself is the incident.
+
+    The API server does not even ask about it, unless the webhook's registration is out of date.
+    """
+    if policy.document.emergency_group not in write.actor.groups:
+        return "the writer is not in the emergency group"
+    return Decision(Verdict.ALLOW, Clause.EMERGENCY)
+
+
+def controller(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
     """Allow what the owner's own reconciler writes."""
-    if policy.trusts(write.actor, owner):
-        return Decision(Verdict.ALLOW, Clause.CONTROLLER)
-    return None
+    if write.owner is None or not policy.trusts(write.actor, write.owner):
+        return "the writer is no trusted controller of that owner"
+    return Decision(Verdict.ALLOW, Clause.CONTROLLER)
 
 
-def guard(write: Write, owner: Owner) -> Decision:
-    """Refuse what no clause allowed; a dry run is told what would happen, and is not refused."""
-    if write.dry_run:
-        return Decision(Verdict.ALLOW, Clause.GUARD, warnings=warning(write, owner))
-    return Decision(Verdict.DENY, Clause.GUARD, denial(write, owner))
+def delegated(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
+    """Allow a write to fields that the policy gave to somebody else."""
+    delegate = policy.delegate_of(write)
+    if delegate is None:
+        return "no delegation covers this writer and every changed field"
+    return Decision(Verdict.ALLOW, Clause.DELEGATED, delegate=delegate.name)
 
 
-CLAUSES: tuple[Callable[[Write, Owner, Policy], Decision | None], ...] = (noise, controller)
+def marks(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
+    """Refuse what would change whose object it is, break-glass or not."""
+    if write.operation is Operation.CREATE and write.owner is not None and not write.steers:
+        pass  # an object that claims an owner which did not make it
+    elif not any(policy.is_mark(change) for change in write.changes):
+        return "no ownership mark changes"
+    if policy.may_detach(write.actor):
+        return "the policy lets the writer change ownership marks"
+    return _refused(write, policy, Clause.MARKS)
+
+
+def benign(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
+    """Allow an operation that the policy calls harmless."""
+    operation = benign_operation(write)
+    if operation is None:
+        return "it is no operation that could be harmless"
+    if operation not in policy.document.benign:
+        return f"the policy does not call {operation} harmless"
+    return Decision(Verdict.ALLOW, Clause.BENIGN)
+
+
+def guard(write: Write, policy: Policy, _now: datetime) -> Decision:
+    """Refuse what no clause allowed."""
+    return _refused(write, policy, Clause.GUARD)
+
+
+def _refused(write: Write, policy: Policy, clause: Clause) -> Decision:
+    """Return what the mode makes of a refusal; a dry run is told, and never refused."""
+    mode = policy.mode_of(write)
+    if mode is Mode.AUDIT and not write.dry_run:
+        return Decision(Verdict.ALLOW, clause, mode)
+    if mode is Mode.ENFORCE and not write.dry_run:
+        return Decision(Verdict.DENY, clause, mode, denial(write, policy, clause))
+    return Decision(Verdict.ALLOW, clause, mode, warnings=warning(write, policy, clause, mode))
+
+
+def _is_finalizer(path: Path) -> bool:
+    return path.steps[:2] == (Key("metadata"), Key("finalizers"))
+
+
+CLAUSES: Final[dict[Clause, Rule]] = {
+    Clause.UNMANAGED: unmanaged,
+    Clause.NOISE: noise,
+    Clause.FINALIZING: finalizing,
+    Clause.EMERGENCY: emergency,
+    Clause.CONTROLLER: controller,
+    Clause.DELEGATED: delegated,
+    Clause.MARKS: marks,
+    Clause.BENIGN: benign,
+    Clause.GUARD: guard,
+}
+"""In the order they are asked."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from glasswarden.policy.mode import Mode
+
 
 class Verdict(StrEnum):
     """What the API server is answered."""
@@ -16,8 +18,17 @@ class Clause(StrEnum):
 
     UNMANAGED = "unmanaged"
     NOISE = "noise"
+    FINALIZING = "finalizing"
+    EMERGENCY = "emergency"
     CONTROLLER = "controller"
+    DELEGATED = "delegated"
+    MARKS = "marks"
+    BENIGN = "benign"
     GUARD = "guard"
+
+
+RECORDED = frozenset({Clause.EMERGENCY, Clause.MARKS, Clause.BENIGN, Clause.GUARD})
+"""The clauses that decide about a person's write: each leaves a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +37,20 @@ class Decision:
 
     verdict: Verdict
     clause: Clause
+    mode: Mode | None = None
+    """What the policy does with refused writes here; none where nothing was refused."""
+
     message: str = ""
     warnings: tuple[str, ...] = ()
+    delegate: str = ""
+    """Who owns the fields, where they were delegated."""
 
     @property
     def allowed(self) -> bool:
         """Whether the write goes through."""
         return self.verdict is Verdict.ALLOW
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the ledger keeps it."""
+        return self.clause in RECORDED

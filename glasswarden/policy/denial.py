@@ -4,9 +4,10 @@ import json
 from typing import Final
 
 from glasswarden.kube.diff import ABSENT, Change
-from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
-from glasswarden.policy.sensitive import is_sensitive
+from glasswarden.policy.decision import Clause
+from glasswarden.policy.mode import Mode
+from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Operation, Write
 
 ENGINE_NAMES: Final = {
@@ -25,50 +26,86 @@ MOST_FIELDS: Final = 6
 
 LONGEST_VALUE: Final = 40
 
+LONGEST_LINE: Final = 240
+"""The API server cuts a warning at 256 characters."""
 
-def denial(write: Write, owner: Owner) -> str:
+
+def denial(write: Write, policy: Policy, clause: Clause) -> str:
     """Return why *write* was refused, for the person who made it."""
-    return "\n".join(_lines(write, owner, "direct writes are refused."))
+    return "\n".join(_lines(write, policy, clause, "is refused"))
 
 
-def warning(write: Write, owner: Owner) -> tuple[str, ...]:
-    """Return what *write* would have met, a warning a line: the API server drops longer ones."""
-    return tuple(_lines(write, owner, "this write would be refused."))
+def warning(write: Write, policy: Policy, clause: Clause, mode: Mode) -> tuple[str, ...]:
+    """Return what *write* met or would have met, a warning a line.
+
+    The API server drops a warning that holds a line break.
+    """
+    verdict = "would be refused" if mode is Mode.ENFORCE else "is recorded"
+    return tuple(_lines(write, policy, clause, verdict))
 
 
-def _lines(write: Write, owner: Owner, verdict: str) -> list[str]:
-    lines = [f"{_subject(write)} is managed by {_application(owner)}; {verdict}"]
-    lines += _refused(write)
-    lines.append("Change it in the Git repository of that application instead.")
-    return [_printable(line) for line in lines]
+def _lines(write: Write, policy: Policy, clause: Clause, verdict: str) -> list[str]:
+    lines = [f"{_claim(write, clause)}; this {_act(write)} {verdict}."]
+    lines += _changed(write, policy)
+    lines.append(_instead(write))
+    return [_tidy(line) for line in lines]
+
+
+def _claim(write: Write, clause: Clause) -> str:
+    """Return, in half a sentence, why GitOps has a say in it."""
+    subject = _subject(write)
+    if write.owner is None:
+        return f"namespace {write.target.namespace} is reserved for GitOps"
+    if write.steers:
+        return f"{subject} tells {_engine(write.owner)} what to do"
+    application = _application(write.owner)
+    if clause is Clause.MARKS and write.operation is Operation.CREATE:
+        return f"{subject} claims to be managed by {application}, which did not make it"
+    if clause is Clause.MARKS:
+        return f"the marks on {subject} are for {application} to change"
+    return f"{subject} is managed by {application}"
+
+
+def _act(write: Write) -> str:
+    return {Operation.CREATE: "creation", Operation.DELETE: "deletion"}.get(
+        write.operation, "direct write"
+    )
+
+
+def _instead(write: Write) -> str:
+    if write.source is not None:
+        path = f", path {write.source.path}" if write.source.path else ""
+        revision = f" at {write.source.revision}" if write.source.revision else ""
+        return f"Change it in {write.source.repository}{revision}{path} instead."
+    if write.owner is None or write.steers:
+        return "Change it in Git instead."
+    return "Change it in the Git repository of that application instead."
 
 
 def _subject(write: Write) -> str:
-    ref = write.object
+    ref = write.target
     place = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
     return f"{ref.kind} {place}"
 
 
+def _engine(owner: Owner) -> str:
+    return ENGINE_NAMES.get(owner.engine, owner.engine)
+
+
 def _application(owner: Owner) -> str:
-    engine = ENGINE_NAMES.get(owner.engine, owner.engine)
     name = f"{owner.namespace}/{owner.app}" if owner.namespace else owner.app
-    return " ".join(part for part in (engine, owner.kind, name) if part)
+    return " ".join(part for part in (_engine(owner), owner.kind, name) if part)
 
 
-def _refused(write: Write) -> list[str]:
-    if write.operation is Operation.DELETE:
-        return ["Refused: delete"]
-    if not write.changes:
-        return []
-    lines = ["Refused:"]
-    lines += [f"  {_line(write.object, change)}" for change in write.changes[:MOST_FIELDS]]
+def _changed(write: Write, policy: Policy) -> list[str]:
+    lines = [f"  {_line(write, change, policy)}" for change in write.changes[:MOST_FIELDS]]
     if len(write.changes) > MOST_FIELDS:
         lines.append(f"  … and {len(write.changes) - MOST_FIELDS} more")
     return lines
 
 
-def _line(ref: Ref, change: Change) -> str:
-    if is_sensitive(ref, change.path):
+def _line(write: Write, change: Change, policy: Policy) -> str:
+    if policy.hides(write.target, change):
         return f"{change.path}: (hidden)"
     return f"{change.path}: {_value(change.old)} → {_value(change.new)}"
 
@@ -80,6 +117,7 @@ def _value(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def _printable(line: str) -> str:
-    """Return *line* without what a terminal would obey: annotations and keys are anybody's text."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+def _tidy(line: str) -> str:
+    """Return *line* cut to length, without what a terminal would obey: keys are anybody's text."""
+    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"

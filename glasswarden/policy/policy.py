@@ -1,40 +1,198 @@
-"""The rules of one cluster, with defaults that serve where nothing was configured."""
+"""The rules of one cluster, made ready to be asked about every write."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from glasswarden.kube.owners import Owner
-from glasswarden.policy.write import Actor
+import msgspec
 
-DEFAULT_CONTROLLERS: Mapping[str, frozenset[str]] = {
-    "argocd": frozenset(
-        {
-            "system:serviceaccount:argocd:argocd-application-controller",
-            "system:serviceaccount:argocd:argocd-server",
-        }
-    ),
-    "flux": frozenset(
-        {
-            "system:serviceaccount:flux-system:helm-controller",
-            "system:serviceaccount:flux-system:kustomize-controller",
-        }
-    ),
-}
+from glasswarden.kube.diff import ABSENT, Change
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.owners import DEFAULT_ENGINES, OPTIONAL_ENGINES, Engine, Mark, Owner, marks_of
+from glasswarden.kube.owners.argocd import ArgoCDSettings, argocd
+from glasswarden.kube.owners.custom import custom
+from glasswarden.kube.path_patterns import PathPattern, covers, parse_pattern, touches
+from glasswarden.policy import document as doc
+from glasswarden.policy.defaults import CONTROLLERS, DELEGATIONS
+from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
+from glasswarden.policy.mode import Mode
+from glasswarden.policy.touched import touched_metadata
+from glasswarden.policy.write import Actor, Operation, Write
+
+_SECRET: Final = doc.Sensitive(kinds=("/Secret",), fields=("/data/**", "/stringData/**"))
+
+
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """Somebody who owns certain fields of certain objects."""
+
+    name: str
+    place: Place
+    actors: Names
+    managers: Names
+    operations: frozenset[Operation]
+    fields: tuple[PathPattern, ...]
+
+    def covers(self, write: Write) -> bool:
+        """Tell whether all that *write* does is the delegate's to do."""
+        return (
+            (write.actor.name in self.actors or write.manager in self.managers)
+            and write.operation in self.operations
+            and self.place.fits(write.target, write.owner, write.labels)
+            and all(self._covers(change) for change in write.changes)
+        )
+
+    def _covers(self, change: Change) -> bool:
+        values = (value for value in (change.old, change.new) if value is not ABSENT)
+        return all(covers(self.fields, change.path, value) for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Fields whose values are nobody's business."""
+
+    kinds: Kinds
+    fields: tuple[PathPattern, ...]
+
+    def holds(self, ref: Ref, change: Change) -> bool:
+        """Tell whether a value of *change* is, contains or is part of such a field."""
+        return self.kinds.fits(ref) and any(
+            touches(field, change.path, value)
+            for field in self.fields
+            for value in (change.old, change.new)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the guard of one cluster goes by."""
+    """What the guard of one cluster goes by. `policy_of` makes one."""
 
-    cluster: str = "default"
-    """The cluster's name, as records and reports show it."""
+    document: doc.Document
+    digest: str
+    """Identifies the rules that a record was decided by."""
 
-    controllers: Mapping[str, frozenset[str]] = field(default_factory=lambda: DEFAULT_CONTROLLERS)
-    """Per engine, the users that reconcile for it."""
+    engines: tuple[Engine, ...]
+    mark_keys: frozenset[tuple[str, str]]
+    controllers: Mapping[str, Names]
+    modes: tuple[tuple[Place, Mode], ...]
+    delegates: tuple[Delegate, ...]
+    reserved: Names
+    detach_users: Names
+    detach_groups: Names
+    hidden: tuple[Hidden, ...]
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name, as records and reports show it."""
+        return self.document.cluster
 
     def trusts(self, actor: Actor, owner: Owner) -> bool:
         """Whether *actor* writes on behalf of *owner*'s engine.
 
         By the authenticated user name alone: a field manager can be chosen by anybody.
         """
-        return actor.name in self.controllers.get(owner.engine, frozenset())
+        controllers = self.controllers.get(owner.engine)
+        return controllers is not None and actor.name in controllers
+
+    def mode_of(self, write: Write) -> Mode:
+        """Return what happens to *write* if it is refused."""
+        if write.steers:
+            return self.document.reconcilers
+        for place, mode in self.modes:
+            if place.fits(write.target, write.owner, write.labels):
+                return mode
+        return self.document.mode
+
+    def delegate_of(self, write: Write) -> Delegate | None:
+        """Return who owns everything that *write* does, if somebody does."""
+        return next((each for each in self.delegates if each.covers(write)), None)
+
+    def may_detach(self, actor: Actor) -> bool:
+        """Whether *actor* may change ownership marks."""
+        return actor.name in self.detach_users or any(
+            group in self.detach_groups for group in actor.groups
+        )
+
+    def is_mark(self, change: Change) -> bool:
+        """Whether *change* touches a label or annotation that ownership is read from."""
+        return any(touched in self.mark_keys for touched in touched_metadata(change))
+
+    def hides(self, ref: Ref, change: Change) -> bool:
+        """Whether the values of *change* must neither be shown nor stored."""
+        return any(each.holds(ref, change) for each in self.hidden)
+
+
+def policy_of(document: doc.Document) -> Policy:
+    """Return *document*, ready to be asked. Raises `PathError` for a field that is no path."""
+    engines = tuple(_engines(document))
+    delegations = document.delegations
+    if document.default_delegations:
+        delegations += DELEGATIONS
+    return Policy(
+        document,
+        digest=hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest(),
+        engines=engines,
+        mark_keys=frozenset((mark.kind, mark.key) for mark in marks_of(engines)),
+        controllers=dict(_controllers(document)),
+        modes=tuple((place_of(rule), rule.mode) for rule in document.modes),
+        delegates=tuple(_delegate(each) for each in delegations),
+        reserved=names_of(document.reserved_namespaces),
+        detach_users=names_of(document.detach.users),
+        detach_groups=names_of(document.detach.groups),
+        hidden=tuple(
+            Hidden(kinds_of(each.kinds), tuple(map(parse_pattern, each.fields)))
+            for each in (_SECRET, *document.sensitive)
+        ),
+    )
+
+
+def _engines(document: doc.Document) -> Iterable[Engine]:
+    """Yield the engines whose marks count, in the order they are asked."""
+    for engine in (*DEFAULT_ENGINES, *OPTIONAL_ENGINES):
+        settings: doc.Engine = getattr(document.engines, engine.name)
+        if settings.enabled:
+            yield _argocd(settings) if isinstance(settings, doc.ArgoCD) else engine
+    for marker in document.markers:
+        yield custom(marker.name, _mark(marker), _application_mark(marker))
+
+
+def _argocd(settings: doc.ArgoCD) -> Engine:
+    return argocd(
+        ArgoCDSettings(settings.tracking, settings.instance_label_key, settings.installation_id)
+    )
+
+
+def _mark(marker: doc.Marker) -> Mark:
+    if marker.label is not None:
+        return Mark("label", marker.label, marker.value)
+    return Mark("annotation", marker.annotation or "", marker.value)
+
+
+def _application_mark(marker: doc.Marker) -> Mark | None:
+    if marker.application is None:
+        return None
+    return Mark("label" if marker.label is not None else "annotation", marker.application)
+
+
+def _controllers(document: doc.Document) -> Iterable[tuple[str, Names]]:
+    for engine in (*DEFAULT_ENGINES, *OPTIONAL_ENGINES):
+        chosen = getattr(document.engines, engine.name).controllers
+        yield engine.name, names_of(CONTROLLERS[engine.name] if chosen is None else chosen)
+    for marker in document.markers:
+        yield marker.name, names_of(marker.controllers)
+
+
+def _delegate(delegation: doc.Delegation) -> Delegate:
+    return Delegate(
+        delegation.name,
+        place_of(delegation),
+        names_of(delegation.actors),
+        names_of(delegation.managers),
+        frozenset(delegation.operations),
+        tuple(map(parse_pattern, delegation.fields)),
+    )
+
+
+DEFAULT: Final = policy_of(doc.EMPTY)
+"""What serves where nothing was configured."""

@@ -1,6 +1,7 @@
 """One write, as the guard sees it: the question that `decide` answers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from glasswarden.kube.diff import Change
@@ -27,14 +28,43 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Where in Git an application is described."""
+
+    repository: str
+    path: str = ""
+    revision: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """A write that is about to happen."""
 
     operation: Operation
-    object: Ref
+    target: Ref
+    """The object that is written to; for a subresource, the object behind it."""
+
     subresource: str
     actor: Actor
     manager: str
+    """The field manager that the writer chose, or the API server for them: a hint, never proof."""
+
     owner: Owner | None
-    changes: tuple[Change, ...]
-    dry_run: bool
+    """Whose object it is, by what it was before this write."""
+
+    steers: bool = False
+    """Whether the object tells an engine what to do: an Application, a Kustomization, …"""
+
+    labels: Mapping[str, object] = field(default_factory=dict)
+    terminating: bool = False
+    """Whether the object was already being deleted."""
+
+    controlled: bool = False
+    """Whether another object's controller made it: a ReplicaSet's Pod, a Job of a CronJob."""
+
+    changes: tuple[Change, ...] = ()
+    """What an update changes, noise left out; empty for a create and a delete."""
+
+    dry_run: bool = False
+    source: Source | None = None
+    """Where to change it instead, where that is known."""

@@ -26,11 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.dir and chosen.dir.exists() and any(chosen.dir.iterdir()):
         print(f"{chosen.dir} is not empty: name another folder", file=sys.stderr)
         return 2
-    # A polite end from outside is the same as Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A polite end from outside is the same as Ctrl-C, also where a shell had that one ignored.
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, signal.default_int_handler)
     try:
         run(chosen.dir and chosen.dir.resolve(), gitops=chosen.gitops)
-    except (BuildFailed, PackageOutOfReach, ProcessFailed, RedisMissing) as error:
+    except (BuildFailed, PackageOutOfReach, ProcessFailed, RedisMissing, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

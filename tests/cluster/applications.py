@@ -18,7 +18,11 @@ def deployment(name: str, namespace: str, *, replicas: int = 3) -> Manifest:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": name, "namespace": namespace},
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "annotations": {"example.com/team": "storefront"},
+        },
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": labels},

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.cache import PackageOutOfReach, locked
-from tests.cluster.catalogue import BUILD_FLAGS, GROUPS, Module, Program
+from tests.cluster.catalogue import BUILD_FLAGS, GROUPS, KUBERNETES, Module, Program
 from tests.cluster.processes import tail_of
 from tests.cluster.progress import Progress
 from tests.cluster.toolchain import environment, find_go
@@ -28,7 +28,7 @@ ADVICE: Final = (
         "The disk is full. Go needs some gigabytes; GOCACHE and GOMODCACHE say where.",
     ),
     (
-        r"dial tcp|no such host|i/o timeout|proxyconnect|TLS handshake|40[347] |50\d |x509:",
+        r"dial tcp|no such host|timeout|proxyconnect|TLS|40[347] |50\d |x509:|lookup disabled",
         "The Go modules are out of reach. HTTPS_PROXY and GOPROXY say how to get them.",
     ),
     (
@@ -56,7 +56,7 @@ def missing(modules: Sequence[Module]) -> list[Program]:
 def path_of(module: Module, program: Program) -> Path:
     """Return where *program* is or will be."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
-    if assets and (Path(assets) / program.name).is_file():
+    if assets and module in KUBERNETES and (Path(assets) / program.name).is_file():
         return Path(assets) / program.name
     return module.built / program.name
 
@@ -89,7 +89,7 @@ def _build_module(module: Module, wanted: Sequence[Program]) -> None:
     # Somebody else may have built some of it while we waited for the lock.
     for program in missing([module]):
         place = f"[{wanted.index(program) + 1}/{len(wanted)}]"
-        title = f"{place} {program.name} ({module.name} {module.version})"
+        title = f"{place} {program.name} ({module.source} {module.version})"
         _build_program(go, module, program, title)
 
 

@@ -21,6 +21,7 @@ from tests.cluster.catalogue import KUBERNETES
 from tests.cluster.components import Layout, Ports
 from tests.cluster.kubeconfig import certificate_user, token_user, write_kubeconfig
 from tests.cluster.kubectl import Caller, Manifests, isolated_environment
+from tests.cluster.patience import eventually
 from tests.cluster.people import PEOPLE, Person, rbac, service_account
 from tests.cluster.pki import Authority, new_key, pem_of, write_secret
 from tests.cluster.probe import is_well
@@ -95,10 +96,10 @@ class ControlPlane:
 
     def define(self, folder: Path) -> None:
         """Apply the custom resource definitions in *folder* and wait until they are served."""
-        files = ("--filename", str(folder))
-        admin = self.as_("admin")
-        admin.kubectl("apply", "--server-side", *files)
-        admin.kubectl("wait", "--for=condition=Established", "--timeout=30s", *files)
+        files = f"--filename={folder}"
+        self.as_("admin").kubectl("apply", "--server-side", files)
+        # Not `kubectl wait`: it gives up on a definition that has no conditions yet.
+        eventually(lambda: all_established(self.get(files)), f"the definitions in {folder}")
 
     def get(self, *arguments: str) -> Any:  # noqa: ANN401  (what the API server sent)
         """Return what `kubectl get ARGUMENTS` finds, as the admin."""
@@ -184,3 +185,15 @@ class ControlPlane:
             name=user,
             user=proof,
         )
+
+
+def all_established(definitions: dict[str, Any]) -> bool:
+    """Return whether the API server serves what *definitions*, a list of them, define."""
+    return all(
+        any(
+            condition["type"] == "Established" and condition["status"] == "True"
+            for condition in definition.get("status", {}).get("conditions") or ()
+        )
+        # `kubectl get` prints one object as itself, several as a list.
+        for definition in definitions.get("items", [definitions])
+    )

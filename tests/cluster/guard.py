@@ -28,6 +28,7 @@ class Guard:
     certificates: Folder
     port: int
     ledger: str
+    policy: Path
 
     @property
     def url(self) -> str:
@@ -38,6 +39,10 @@ class Guard:
         with closing(open_ledger(self.ledger)) as ledger:
             return list(ledger.records())
 
+    def records_in(self, namespace: str) -> list[Record]:
+        """Return those that are about objects in *namespace*."""
+        return [record for record in self.records() if record.namespace == namespace]
+
     def ledger_files(self) -> list[Path]:
         """Return the files that the ledger consists of."""
         database = Path(self.ledger.removeprefix("sqlite://"))
@@ -45,19 +50,24 @@ class Guard:
 
 
 @contextmanager
-def guarding(cluster: ControlPlane, folder: Path) -> Iterator[Guard]:
+def guarding(cluster: ControlPlane, folder: Path, policy: str = "") -> Iterator[Guard]:
     """Run the webhook in *folder* and register it with *cluster*; undo both at the end."""
     with (
-        serving(cluster, folder) as guard,
-        registered(cluster, guard.url, guard.certificates.authority),
+        serving(cluster, folder, policy) as guard,
+        registered(cluster, guard.url, guard.certificates.authority, guard.policy),
     ):
         yield guard
 
 
 @contextmanager
-def serving(cluster: ControlPlane, folder: Path) -> Iterator[Guard]:
-    """Run the webhook in *folder*, without telling the API server."""
+def serving(cluster: ControlPlane, folder: Path, policy: str = "") -> Iterator[Guard]:
+    """Run the webhook in *folder*, without telling the API server.
+
+    *policy* is the policy file below its head.
+    """
     certificates = issue_into(folder / "certs", [LOOPBACK], datetime.now(UTC))
+    (folder / "policy.yaml").write_text(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{policy}")
+    account = cluster.service_account("glasswarden", "glasswarden-webhook", "view")
     ledger = f"sqlite://{folder.resolve()}/ledger.db"
     with cluster.new_processes() as processes:
 
@@ -65,17 +75,21 @@ def serving(cluster: ControlPlane, folder: Path) -> Iterator[Guard]:
             [port] = free_ports(1)
             command = [*GLASSWARDEN, "webhook", "--bind", f"{LOOPBACK}:{port}"]
             command += ["--certs", str(certificates.path), "--ledger", ledger]
+            command += ["--policy", str(folder / "policy.yaml")]
+            command += ["--kubeconfig", str(account.kubeconfig)]
             webhook = processes.start("glasswarden", command)
             webhook.wait_until(lambda: is_ready(port, certificates.authority))
             return port
 
-        yield Guard(cluster, certificates, with_free_ports(start), ledger)
+        yield Guard(cluster, certificates, with_free_ports(start), ledger, folder / "policy.yaml")
 
 
 @contextmanager
-def registered(cluster: ControlPlane, url: str, authority: Path) -> Iterator[None]:
+def registered(
+    cluster: ControlPlane, url: str, authority: Path, policy: Path | None = None
+) -> Iterator[None]:
     """Have the API server ask *url*, by the configuration that the product itself prints."""
-    configuration = webhook_configuration(url, authority)
+    configuration = webhook_configuration(url, authority, policy)
     cluster.apply(configuration)
     try:
         yield
@@ -83,9 +97,12 @@ def registered(cluster: ControlPlane, url: str, authority: Path) -> Iterator[Non
         cluster.as_("admin").kubectl("delete", "-f", "-", stdin=configuration)
 
 
-def webhook_configuration(url: str, authority: Path) -> dict[str, object]:
+def webhook_configuration(
+    url: str, authority: Path, policy: Path | None = None
+) -> dict[str, object]:
     """Return what `glasswarden manifests webhooks` prints."""
     command = [*GLASSWARDEN, "manifests", "webhooks", "--url", url, "--ca-file", str(authority)]
+    command += ["--policy", str(policy)] if policy else []
     printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     configuration: dict[str, object] = json.loads(printed)
     return configuration

@@ -112,6 +112,7 @@ def test_programs_of_kubebuilder_assets_are_taken_as_they_are(
         ("write /tmp/x: no space left on device", "The disk is full"),
         ("dial tcp: lookup proxy.golang.org: no such host", "out of reach"),
         ("example.org/toy@v1.2.3: reading https://example.org: 404 Not Found", "out of reach"),
+        ("module lookup disabled by GOPROXY=off", "out of reach"),
         ("compile: signal: killed", "Memory ran out"),
         ("syntax error", "The log says more"),
     ],

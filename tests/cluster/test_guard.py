@@ -51,8 +51,7 @@ def test_an_edit_of_fluxs_deployment_is_denied(
     assert (
         'admission webhook "guard.glasswarden.io" denied the request: '
         f"Deployment {namespace}/web is managed by Flux Kustomization flux-system/shop; "
-        "direct writes are refused.\n"
-        "Refused:\n"
+        "this direct write is refused.\n"
         "  /spec/replicas: 3 → 5\n"
         "Change it in the Git repository of that application instead."
     ) in denied.stderr
@@ -83,7 +82,8 @@ def test_taking_the_mark_off_does_not_set_an_object_free(
         "kustomize.toolkit.fluxcd.io/namespace-",
         check=False,
     )
-    assert "is managed by Flux" in denied.stderr
+    marks = f"the marks on Deployment {namespace}/web are for Flux Kustomization flux-system/shop"
+    assert f"{marks} to change; this direct write is refused." in denied.stderr
 
 
 @pytest.mark.usefixtures("guard")
@@ -100,7 +100,7 @@ def test_a_denied_write_is_recorded_and_witnessed(
 ) -> None:
     deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
     guard.cluster.as_("developer").kubectl("delete", "deployment/web", "-n", namespace, check=False)
-    [record] = [record for record in guard.records() if record.namespace == namespace]
+    [record] = guard.records_in(namespace)
     assert (record.verdict, record.actor, record.operation) == ("deny", "developer", "DELETE")
     assert (record.engine, record.app, record.app_namespace) == ("flux", "shop", "flux-system")
     [event] = [
@@ -127,13 +127,12 @@ def test_a_dry_run_is_warned_and_leaves_no_record(
     )
     assert done.stderr == (
         f"Warning: Deployment {namespace}/web is managed by Flux Kustomization flux-system/shop; "
-        "this write would be refused.\n"
-        "Warning: Refused:\n"
+        "this direct write would be refused.\n"
         "Warning:   /spec/template/spec/containers[name=app]/image: "
         '"registry.example/web:1.4.2" → "registry.example/web:2"\n'
         "Warning: Change it in the Git repository of that application instead.\n"
     )
-    assert [record for record in guard.records() if record.namespace == namespace] == []
+    assert guard.records_in(namespace) == []
 
 
 def test_values_of_a_secret_are_shown_nowhere(

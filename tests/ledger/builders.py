@@ -19,6 +19,8 @@ def an_entry(**differing: Any) -> Entry:  # noqa: ANN401 - any field of an entry
         "time": _TIME,
         "verdict": "deny",
         "clause": "guard",
+        "mode": "enforce",
+        "policy": "c0ffee",
         "actor": "developer",
         "groups": ("developers",),
         "manager": "kubectl-edit",

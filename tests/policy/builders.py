@@ -1,33 +1,54 @@
-"""Writes for tests that name only what matters to them."""
+"""Writes and policies for tests that name only what matters to them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
-from glasswarden.kube.diff import Change
+from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import parse_path
+from glasswarden.policy.decide import decide
+from glasswarden.policy.decision import Decision
+from glasswarden.policy.file import parse_document
+from glasswarden.policy.policy import DEFAULT, Policy, policy_of
 from glasswarden.policy.write import Actor, Operation, Write
 
 FLUX = Owner("flux", "shop", "flux-system", "Kustomization")
 ARGOCD = Owner("argocd", "shop", "argocd", "Application")
 WEB = Ref("apps", "v1", "Deployment", "shop", "web", "0b6f9e0c")
 
+DEVELOPER = Actor("developer", groups=("developers",))
+FLUX_CONTROLLER = Actor("system:serviceaccount:flux-system:kustomize-controller")
+ARGOCD_CONTROLLER = Actor("system:serviceaccount:argocd:argocd-application-controller")
+AUTOSCALER = Actor("system:serviceaccount:kube-system:horizontal-pod-autoscaler")
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
 
 def a_write(**differing: Any) -> Write:  # noqa: ANN401 - any field of a write
     """Return a developer's edit of Flux's Deployment, like any other but for *differing*."""
     fields: dict[str, Any] = {
         "operation": Operation.UPDATE,
-        "object": WEB,
+        "target": WEB,
         "subresource": "",
-        "actor": Actor("developer", groups=("developers",)),
+        "actor": DEVELOPER,
         "manager": "kubectl-edit",
         "owner": FLUX,
         "changes": (a_change("/spec/replicas", 3, 5),),
-        "dry_run": False,
     }
     return Write(**fields | differing)
 
 
-def a_change(path: str, old: object, new: object) -> Change:
+def a_change(path: str, old: object = ABSENT, new: object = ABSENT) -> Change:
     """Return a change at *path*."""
     return Change(parse_path(path), old, new, "kubectl-edit", "Update")
+
+
+def a_policy(text: str = "") -> Policy:
+    """Return the policy that a file with *text* below its head makes."""
+    return policy_of(parse_document(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{text}"))
+
+
+def decided(write: Write, policy: Policy = DEFAULT) -> Decision:
+    """Return the verdict on *write*, at some moment."""
+    return decide(write, policy, NOW)

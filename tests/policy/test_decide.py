@@ -1,61 +1,392 @@
-"""The verdict, clause by clause."""
+"""The verdict, clause by clause, in the order they are asked."""
 
 import pytest
 
+from glasswarden.kube.diff import Change
+from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
-from glasswarden.policy.decide import decide
+from glasswarden.policy.decide import CLAUSES
 from glasswarden.policy.decision import Clause, Verdict
-from glasswarden.policy.policy import Policy
+from glasswarden.policy.mode import Mode
 from glasswarden.policy.write import Actor, Operation
-from tests.policy.builders import ARGOCD, FLUX, a_write
-
-FLUX_CONTROLLER = Actor("system:serviceaccount:flux-system:kustomize-controller")
-ARGOCD_CONTROLLER = Actor("system:serviceaccount:argocd:argocd-application-controller")
-
-
-def test_nobody_is_asked_about_an_unmanaged_object() -> None:
-    decision = decide(a_write(owner=None), Policy())
-    assert (decision.verdict, decision.clause) == (Verdict.ALLOW, Clause.UNMANAGED)
-
-
-def test_an_update_that_changes_nothing_is_allowed() -> None:
-    decision = decide(a_write(changes=()), Policy())
-    assert (decision.verdict, decision.clause) == (Verdict.ALLOW, Clause.NOISE)
-
-
-@pytest.mark.parametrize(
-    ("actor", "owner", "verdict"),
-    [
-        pytest.param(FLUX_CONTROLLER, FLUX, Verdict.ALLOW, id="Flux on its own"),
-        pytest.param(ARGOCD_CONTROLLER, ARGOCD, Verdict.ALLOW, id="Argo CD on its own"),
-        pytest.param(ARGOCD_CONTROLLER, FLUX, Verdict.DENY, id="Argo CD on Flux's"),
-        pytest.param(Actor("kustomize-controller"), FLUX, Verdict.DENY, id="a user of that name"),
-    ],
+from tests.policy.builders import (
+    ARGOCD,
+    ARGOCD_CONTROLLER,
+    AUTOSCALER,
+    DEVELOPER,
+    FLUX,
+    FLUX_CONTROLLER,
+    a_change,
+    a_policy,
+    a_write,
+    decided,
 )
-def test_a_controller_is_trusted_with_what_its_engine_owns(
-    actor: Actor, owner: Owner, verdict: Verdict
-) -> None:
-    assert decide(a_write(actor=actor, owner=owner), Policy()).verdict is verdict
+
+ALLOW, DENY = Verdict.ALLOW, Verdict.DENY
+FLUX_NAME = "/metadata/labels/kustomize.toolkit.fluxcd.io~1name"
+RESTARTED = "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt"
+IMAGE = a_change("/spec/template/spec/containers[name=app]/image", "web:1", "web:2")
 
 
-def test_a_field_manager_gives_no_rights() -> None:
-    decision = decide(a_write(manager="kustomize-controller"), Policy())
-    assert decision.verdict is Verdict.DENY
+def test_every_clause_has_its_rule_and_the_guard_is_the_last() -> None:
+    assert tuple(CLAUSES) == tuple(Clause)
+    assert next(reversed(CLAUSES)) is Clause.GUARD
 
 
-@pytest.mark.parametrize("operation", [Operation.CREATE, Operation.UPDATE, Operation.DELETE])
-def test_a_person_is_denied(operation: Operation) -> None:
-    decision = decide(a_write(operation=operation), Policy())
-    assert (decision.verdict, decision.clause) == (Verdict.DENY, Clause.GUARD)
-    assert decision.message
+class TestUnmanaged:
+    def test_nobody_is_asked_about_an_object_without_owner(self) -> None:
+        decision = decided(a_write(owner=None))
+        assert (decision.verdict, decision.clause) == (ALLOW, Clause.UNMANAGED)
+        assert not decision.recorded
+
+    def test_a_reserved_namespace_is_guarded_all_the_same(self) -> None:
+        policy = a_policy("reservedNamespaces: [shop]")
+        decision = decided(a_write(owner=None, operation=Operation.CREATE, changes=()), policy)
+        assert (decision.verdict, decision.clause) == (DENY, Clause.GUARD)
+        assert decision.message.startswith("namespace shop is reserved for GitOps")
+
+    def test_but_not_what_a_controller_makes_in_it(self) -> None:
+        policy = a_policy("reservedNamespaces: ['*']")
+        assert decided(a_write(owner=None, controlled=True), policy).clause is Clause.UNMANAGED
 
 
-def test_a_dry_run_is_told_and_not_refused() -> None:
-    decision = decide(a_write(dry_run=True), Policy())
-    assert (decision.verdict, decision.clause) == (Verdict.ALLOW, Clause.GUARD)
-    assert decision.warnings[0].endswith("this write would be refused.")
+class TestNoise:
+    def test_an_update_that_changes_nothing_is_allowed(self) -> None:
+        decision = decided(a_write(changes=()))
+        assert (decision.verdict, decision.clause) == (ALLOW, Clause.NOISE)
+
+    @pytest.mark.parametrize("operation", [Operation.CREATE, Operation.DELETE])
+    def test_a_create_or_delete_always_changes_something(self, operation: Operation) -> None:
+        assert decided(a_write(changes=(), operation=operation)).verdict is DENY
 
 
-def test_a_warning_holds_no_line_break() -> None:
-    """The API server drops a warning with a control character in it."""
-    assert all("\n" not in line for line in decide(a_write(dry_run=True), Policy()).warnings)
+class TestFinalizing:
+    FINALIZER = a_change("/metadata/finalizers[=example.com~1cleanup]", "example.com/cleanup")
+
+    def test_finalizers_come_off_what_is_being_deleted(self) -> None:
+        decision = decided(a_write(terminating=True, changes=(self.FINALIZER,)))
+        assert (decision.verdict, decision.clause) == (ALLOW, Clause.FINALIZING)
+
+    def test_deleting_it_once_more_is_nothing_new(self) -> None:
+        write = a_write(terminating=True, operation=Operation.DELETE, changes=())
+        assert decided(write).clause is Clause.FINALIZING
+
+    def test_nothing_else_may_change_under_that_cover(self) -> None:
+        assert decided(a_write(terminating=True, changes=(self.FINALIZER, IMAGE))).verdict is DENY
+
+    def test_a_living_object_keeps_its_finalizers(self) -> None:
+        assert decided(a_write(changes=(self.FINALIZER,))).verdict is DENY
+
+
+class TestEmergency:
+    def test_the_emergency_group_gets_in_and_is_recorded(self) -> None:
+        decision = decided(a_write(actor=Actor("root", groups=("glasswarden:emergency",))))
+        assert (decision.verdict, decision.clause, decision.recorded) == (
+            ALLOW,
+            Clause.EMERGENCY,
+            True,
+        )
+
+    def test_its_name_is_the_policys(self) -> None:
+        policy = a_policy("emergencyGroup: firefighters")
+        assert decided(a_write(actor=Actor("x", groups=("firefighters",))), policy).allowed
+        assert not decided(
+            a_write(actor=Actor("x", groups=("glasswarden:emergency",))), policy
+        ).allowed
+
+
+class TestController:
+    @pytest.mark.parametrize(
+        ("actor", "owner", "verdict"),
+        [
+            pytest.param(FLUX_CONTROLLER, FLUX, ALLOW, id="Flux on its own"),
+            pytest.param(ARGOCD_CONTROLLER, ARGOCD, ALLOW, id="Argo CD on its own"),
+            pytest.param(ARGOCD_CONTROLLER, FLUX, DENY, id="Argo CD on Flux's"),
+            pytest.param(Actor("kustomize-controller"), FLUX, DENY, id="a user of that name"),
+            pytest.param(
+                Actor("system:serviceaccount:argocd:argocd-server"), ARGOCD, DENY,
+                id="a person behind Argo CD's web UI",
+            ),
+        ],
+    )  # fmt: skip
+    def test_it_is_trusted_with_what_its_engine_owns(
+        self, actor: Actor, owner: Owner, verdict: Verdict
+    ) -> None:
+        assert decided(a_write(actor=actor, owner=owner)).verdict is verdict
+
+    def test_a_field_manager_gives_no_rights(self) -> None:
+        assert decided(a_write(manager="kustomize-controller")).verdict is DENY
+
+    def test_the_policy_may_name_others_also_by_pattern(self) -> None:
+        policy = a_policy(
+            "engines: {flux: {controllers: ['system:serviceaccount:tenants-*:reconciler']}}"
+        )
+        tenant = Actor("system:serviceaccount:tenants-a:reconciler")
+        assert decided(a_write(actor=tenant), policy).clause is Clause.CONTROLLER
+        assert decided(a_write(actor=FLUX_CONTROLLER), policy).verdict is DENY
+
+
+class TestDelegated:
+    def test_an_autoscaler_owns_replicas_and_nothing_else(self) -> None:
+        replicas = a_change("/spec/replicas", 3, 9)
+        scaled = decided(a_write(actor=AUTOSCALER, changes=(replicas,)))
+        assert (scaled.clause, scaled.delegate) == (Clause.DELEGATED, "horizontal-pod-autoscaler")
+        assert decided(a_write(actor=AUTOSCALER, changes=(replicas, IMAGE))).verdict is DENY
+
+    @pytest.mark.parametrize(
+        ("actor", "path"),
+        [
+            ("system:serviceaccount:keda:keda-operator", "/spec/replicas"),
+            (
+                "system:serviceaccount:cert-manager:cert-manager-cainjector",
+                "/webhooks[name=x]/clientConfig/caBundle",
+            ),
+            ("system:serviceaccount:glasswarden:glasswarden-certs",
+             "/webhooks[name=guard.glasswarden.io]/clientConfig/caBundle"),
+            ("system:serviceaccount:kube-system:deployment-controller", "/spec/anything"),
+        ],
+    )  # fmt: skip
+    def test_the_usual_owners_of_single_fields_serve_unasked(self, actor: str, path: str) -> None:
+        write = a_write(actor=Actor(actor), changes=(a_change(path, "a", "b"),))
+        assert decided(write).clause is Clause.DELEGATED
+        bare = a_policy("defaultDelegations: false")
+        assert decided(write, bare).verdict is DENY
+
+    @pytest.mark.parametrize(
+        "name", ["generic-garbage-collector", "namespace-controller", "cronjob-controller"]
+    )
+    def test_kubernetes_deletes_what_it_must(self, name: str) -> None:
+        actor = Actor(f"system:serviceaccount:kube-system:{name}")
+        write = a_write(actor=actor, operation=Operation.DELETE, changes=())
+        assert decided(write).clause is Clause.DELEGATED
+
+    def test_a_delegation_does_not_cover_deleting_unless_it_says_so(self) -> None:
+        write = a_write(actor=AUTOSCALER, operation=Operation.DELETE, changes=())
+        assert decided(write).verdict is DENY
+
+    def test_a_policys_own_delegation(self) -> None:
+        policy = a_policy(
+            "delegations:\n"
+            "  - name: sidecar-injector\n"
+            "    managers: [injector]\n"
+            "    kinds: [Deployment]\n"
+            "    fields: ['/spec/template/spec/containers[name=proxy]/**']\n"
+        )
+        added = a_change("/spec/template/spec/containers[name=proxy]", new={"name": "proxy"})
+        assert decided(a_write(manager="injector", changes=(added,)), policy).allowed
+        assert not decided(a_write(manager="injector", changes=(IMAGE,)), policy).allowed
+        other = Ref("apps", "v1", "DaemonSet", "shop", "web")
+        assert not decided(
+            a_write(manager="injector", changes=(added,), target=other), policy
+        ).allowed
+
+
+class TestMarks:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            pytest.param(a_change(FLUX_NAME, "shop"), id="taken off"),
+            pytest.param(a_change(FLUX_NAME, "shop", "mine"), id="changed"),
+            pytest.param(
+                a_change("/metadata/labels", {"kustomize.toolkit.fluxcd.io/name": "shop"}),
+                id="gone with all labels",
+            ),
+            pytest.param(
+                a_change("/metadata/annotations/argocd.argoproj.io~1tracking-id", new="x"),
+                id="another engine's put on",
+            ),
+        ],
+    )
+    def test_they_are_not_changed_by_hand(self, change: Change) -> None:
+        decision = decided(a_write(changes=(change,)))
+        assert (decision.verdict, decision.clause) == (DENY, Clause.MARKS)
+
+    def test_an_object_that_is_made_by_hand_may_not_claim_an_owner(self) -> None:
+        decision = decided(a_write(operation=Operation.CREATE, changes=()))
+        assert (decision.verdict, decision.clause) == (DENY, Clause.MARKS)
+        assert "claims to be managed by" in decision.message
+
+    def test_whoever_may_detach_still_meets_the_guard(self) -> None:
+        policy = a_policy("detach: {groups: [platform]}\nmode: warn")
+        actor = Actor("lead", groups=("platform",))
+        decision = decided(a_write(actor=actor, changes=(a_change(FLUX_NAME, "shop"),)), policy)
+        assert decision.clause is Clause.GUARD
+
+    def test_other_labels_are_ordinary_fields(self) -> None:
+        decision = decided(a_write(changes=(a_change("/metadata/labels/team", "a", "b"),)))
+        assert decision.clause is Clause.GUARD
+
+
+class TestBenign:
+    RESTART = a_change(RESTARTED, "2026-01-01T00:00:00Z", "2026-03-01T12:00:00Z")
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            RESTART,
+            a_change(RESTARTED, new="2026-03-01T12:00:00Z"),
+            a_change(
+                "/spec/template/metadata/annotations",
+                new={"kubectl.kubernetes.io/restartedAt": "2026-03-01T12:00:00Z"},
+            ),
+        ],
+        ids=["again", "first", "first annotation"],
+    )
+    def test_a_rollout_restart_is_allowed_and_recorded(self, change: Change) -> None:
+        decision = decided(a_write(manager="kubectl-rollout", changes=(change,)))
+        assert (decision.verdict, decision.clause, decision.recorded) == (
+            ALLOW,
+            Clause.BENIGN,
+            True,
+        )
+
+    def test_nothing_else_may_ride_along(self) -> None:
+        assert decided(a_write(changes=(self.RESTART, IMAGE))).verdict is DENY
+
+    def test_it_can_be_switched_off(self) -> None:
+        assert decided(a_write(changes=(self.RESTART,)), a_policy("benign: []")).verdict is DENY
+
+    def test_a_pause_is_harmless_only_where_the_policy_says_so(self) -> None:
+        pause = a_write(changes=(a_change("/spec/paused", new=True),))
+        assert decided(pause).verdict is DENY
+        assert decided(pause, a_policy("benign: [rollout-pause]")).clause is Clause.BENIGN
+
+    def test_an_undo_is_known_by_its_manager_and_its_fields(self) -> None:
+        policy = a_policy("benign: [rollout-undo]")
+        assert decided(a_write(manager="kubectl", changes=(IMAGE,)), policy).allowed
+        assert not decided(a_write(manager="kubectl-edit", changes=(IMAGE,)), policy).allowed
+        assert not decided(
+            a_write(manager="kubectl", changes=(IMAGE, a_change("/spec/replicas", 1, 2))), policy
+        ).allowed
+
+
+class TestGuard:
+    @pytest.mark.parametrize("operation", [Operation.UPDATE, Operation.DELETE])
+    def test_a_person_is_denied(self, operation: Operation) -> None:
+        decision = decided(a_write(operation=operation))
+        assert (decision.verdict, decision.clause, decision.mode) == (
+            DENY,
+            Clause.GUARD,
+            Mode.ENFORCE,
+        )
+        assert decision.recorded
+
+    def test_warn_allows_with_the_same_words(self) -> None:
+        decision = decided(a_write(), a_policy("mode: warn"))
+        assert (decision.verdict, decision.mode, decision.recorded) == (ALLOW, Mode.WARN, True)
+        assert "is managed by Flux" in decision.warnings[0]
+
+    def test_audit_allows_without_a_word(self) -> None:
+        decision = decided(a_write(), a_policy("mode: audit"))
+        assert (decision.verdict, decision.mode, decision.recorded) == (ALLOW, Mode.AUDIT, True)
+        assert decision.warnings == ()
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_a_dry_run_is_told_and_never_refused(self, mode: Mode) -> None:
+        decision = decided(a_write(dry_run=True), a_policy(f"mode: {mode}"))
+        assert decision.verdict is ALLOW
+        assert decision.warnings
+
+
+class TestModes:
+    POLICY = """
+mode: enforce
+modes:
+  - {mode: audit, namespaces: ["dev-*"]}
+  - {mode: warn, engines: [argocd], kinds: [apps/Deployment]}
+  - {mode: warn, applications: [flux-system/legacy, old-*]}
+  - {mode: audit, names: [scratch]}
+  - {mode: warn, labels: {tier: "test*"}}
+"""
+
+    @pytest.mark.parametrize(
+        ("differing", "mode"),
+        [
+            pytest.param({}, Mode.ENFORCE, id="no rule fits"),
+            pytest.param({"target": Ref("", "v1", "Service", "dev-1", "x")}, Mode.AUDIT, id="ns"),
+            pytest.param({"owner": ARGOCD}, Mode.WARN, id="engine and kind"),
+            pytest.param(
+                {"owner": ARGOCD, "target": Ref("", "v1", "Service", "shop", "x")}, Mode.ENFORCE,
+                id="engine but not kind",
+            ),
+            pytest.param(
+                {"owner": Owner("flux", "legacy", "flux-system", "Kustomization")}, Mode.WARN,
+                id="application with its namespace",
+            ),
+            pytest.param(
+                {"owner": Owner("flux", "legacy", "tenant", "Kustomization")}, Mode.ENFORCE,
+                id="the same name elsewhere",
+            ),
+            pytest.param({"owner": Owner("flux", "old-1", "x")}, Mode.WARN, id="app"),
+            pytest.param({"target": Ref("", "v1", "Pod", "shop", "scratch")}, Mode.AUDIT, id="pod"),
+            pytest.param({"labels": {"tier": "testing"}}, Mode.WARN, id="label"),
+            pytest.param({"labels": {"tier": "prod"}}, Mode.ENFORCE, id="another label"),
+        ],
+    )  # fmt: skip
+    def test_the_first_rule_that_fits_counts(
+        self, differing: dict[str, object], mode: Mode
+    ) -> None:
+        assert decided(a_write(**differing), a_policy(self.POLICY)).mode is mode
+
+
+class TestReconcilers:
+    """The objects that tell an engine what to do."""
+
+    KUSTOMIZATION = Ref("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "flux-system", "shop")
+    SUSPEND = a_change("/spec/suspend", new=True)
+
+    def test_suspending_one_is_warned_about_and_recorded(self) -> None:
+        decision = decided(a_write(target=self.KUSTOMIZATION, steers=True, changes=(self.SUSPEND,)))
+        assert (decision.verdict, decision.mode, decision.recorded) == (ALLOW, Mode.WARN, True)
+        assert decision.warnings[0].startswith(
+            "Kustomization flux-system/shop tells Flux what to do"
+        )
+
+    def test_they_have_a_mode_of_their_own(self) -> None:
+        policy = a_policy("mode: audit\nreconcilers: enforce")
+        write = a_write(target=self.KUSTOMIZATION, steers=True, changes=(self.SUSPEND,))
+        assert decided(write, policy).verdict is DENY
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            a_change("/metadata/annotations/reconcile.fluxcd.io~1requestedAt", new="now"),
+            a_change("/metadata/annotations", new={"argocd.argoproj.io/refresh": "hard"}),
+            a_change("/operation", new={"sync": {}}),
+        ],
+        ids=["flux reconcile", "argocd refresh", "argocd sync"],
+    )
+    def test_asking_one_to_hurry_is_nobodys_business(self, change: Change) -> None:
+        write = a_write(target=self.KUSTOMIZATION, steers=True, changes=(change,))
+        assert decided(write).clause is Clause.NOISE
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            a_change(
+                "/metadata/annotations/kustomize.toolkit.fluxcd.io~1reconcile", new="disabled"
+            ),
+            a_change("/metadata/annotations", new={"argocd.argoproj.io/skip-reconcile": "true"}),
+        ],
+        ids=["flux", "argocd"],
+    )
+    def test_telling_one_to_look_away_is(self, change: Change) -> None:
+        write = a_write(target=self.KUSTOMIZATION, steers=True, changes=(change,))
+        assert decided(write).clause is Clause.GUARD
+
+    def test_its_engine_writes_it_freely(self) -> None:
+        write = a_write(
+            target=self.KUSTOMIZATION, steers=True, actor=FLUX_CONTROLLER, changes=(self.SUSPEND,)
+        )
+        assert decided(write).clause is Clause.CONTROLLER
+
+    def test_making_one_by_hand_is_warned_about(self) -> None:
+        write = a_write(
+            target=self.KUSTOMIZATION, steers=True, operation=Operation.CREATE, changes=()
+        )
+        assert (decided(write).clause, decided(write).mode) == (Clause.GUARD, Mode.WARN)
+
+
+def test_a_developer_gains_nothing_by_calling_himself_a_controller() -> None:
+    posing = Actor("system:serviceaccount:flux-system:kustomize-controller ", DEVELOPER.uid)
+    assert decided(a_write(actor=posing)).verdict is DENY

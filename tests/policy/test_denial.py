@@ -4,65 +4,91 @@ import pytest
 
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
-from glasswarden.policy.denial import denial
-from glasswarden.policy.write import Operation
-from tests.policy.builders import ARGOCD, FLUX, a_change, a_write
+from glasswarden.policy.write import Operation, Source, Write
+from tests.policy.builders import ARGOCD, a_change, a_policy, a_write, decided
+
+SECRET = Ref("", "v1", "Secret", "shop", "db")
+
+
+def message(write: Write) -> str:
+    return decided(write).message
 
 
 def test_it_names_the_owner_the_fields_and_the_way() -> None:
-    assert denial(a_write(), FLUX) == (
+    assert message(a_write()) == (
         "Deployment shop/web is managed by Flux Kustomization flux-system/shop; "
-        "direct writes are refused.\n"
-        "Refused:\n"
+        "this direct write is refused.\n"
         "  /spec/replicas: 3 → 5\n"
         "Change it in the Git repository of that application instead."
     )
 
 
-def test_a_delete_has_no_fields_to_show() -> None:
-    assert denial(a_write(operation=Operation.DELETE), ARGOCD).startswith(
+def test_it_names_the_repository_where_that_is_known() -> None:
+    source = Source("https://git.example/shop.git", "deploy/prod", "main")
+    assert message(a_write(source=source)).endswith(
+        "\nChange it in https://git.example/shop.git at main, path deploy/prod instead."
+    )
+
+
+def test_a_deletion_has_no_fields_to_show() -> None:
+    assert message(a_write(operation=Operation.DELETE, owner=ARGOCD, changes=())).startswith(
         "Deployment shop/web is managed by Argo CD Application argocd/shop; "
-        "direct writes are refused.\n"
-        "Refused: delete\n"
+        "this deletion is refused.\nChange it in"
     )
 
 
 def test_a_cluster_scoped_object_is_named_without_namespace() -> None:
     role = Ref("rbac.authorization.k8s.io", "v1", "ClusterRole", "", "reader")
-    assert denial(a_write(object=role), FLUX).startswith("ClusterRole reader is managed")
+    assert message(a_write(target=role)).startswith("ClusterRole reader is managed")
 
 
 def test_many_fields_are_counted_not_listed() -> None:
     changes = tuple(a_change(f"/spec/f{index}", index, index + 1) for index in range(60))
-    lines = denial(a_write(changes=changes), FLUX).splitlines()
+    lines = message(a_write(changes=changes)).splitlines()
     assert len(lines) <= 12
     assert lines[-2] == "  … and 54 more"
 
 
-def test_a_long_value_is_cut() -> None:
-    text = denial(a_write(changes=(a_change("/data/x", "a" * 5000, "b" * 5000),)), FLUX)
-    assert max(map(len, text.splitlines())) < 120
+def test_a_line_fits_into_a_warning_of_the_api_server() -> None:
+    long = "/spec/" + "x" * 3000
+    change = a_change(long, "a" * 5000, "b" * 5000)
+    for line in message(a_write(changes=(change,))).splitlines():
+        assert len(line) <= 256
+    for line in decided(a_write(changes=(change,), dry_run=True)).warnings:
+        assert len(line) <= 256
 
 
-@pytest.mark.parametrize("path", ["/data/password", "/stringData/password"])
+@pytest.mark.parametrize("path", ["/data/password", "/stringData/password", "/data", "/stringData"])
 def test_a_secrets_values_are_hidden(path: str) -> None:
-    secret = Ref("", "v1", "Secret", "shop", "db")
-    text = denial(a_write(object=secret, changes=(a_change(path, "old-pw", "new-pw"),)), FLUX)
+    change = a_change(path, "old-pw", {"password": "new-pw"})
+    text = message(a_write(target=SECRET, changes=(change,)))
     assert f"  {path}: (hidden)" in text
     assert "old-pw" not in text
     assert "new-pw" not in text
 
 
 def test_a_secrets_labels_are_not() -> None:
-    secret = Ref("", "v1", "Secret", "shop", "db")
     change = a_change("/metadata/labels/team", "a", "b")
-    assert '/metadata/labels/team: "a" → "b"' in denial(
-        a_write(object=secret, changes=(change,)), FLUX
+    text = message(a_write(target=SECRET, changes=(change,)))
+    assert '/metadata/labels/team: "a" → "b"' in text
+
+
+def test_a_policy_hides_more() -> None:
+    policy = a_policy(
+        "sensitive: [{kinds: [Deployment], fields: ['/spec/**/env[name=TOKEN]/value']}]"
     )
+    path = "/spec/template/spec/containers[name=app]/env[name={}]/value"
+    token, other = (a_change(path.format(name), "x", "y") for name in ("TOKEN", "LEVEL"))
+    entries = [{"name": "TOKEN", "value": "x"}]
+    whole = a_change("/spec/template/spec/containers[name=app]/env", new=entries)
+    text = decided(a_write(changes=(token, other, whole)), policy).message
+    assert text.count("(hidden)") == 2
+    assert '[name=LEVEL]/value: "x" → "y"' in text
 
 
 def test_a_terminal_obeys_nothing_in_it() -> None:
     owner = Owner("argocd", "shop\x1b[2J\r\nfake line", None, "Application")
-    text = denial(a_write(changes=(a_change("/spec/a", "\x1b]0;x\x07", "b"),)), owner)
+    change = a_change("/spec/a", "\x1b]0;x\x07", "b")
+    text = message(a_write(changes=(change,), owner=owner))
     assert all(char.isprintable() or char == "\n" for char in text)
     assert "\nfake line" not in text

@@ -1,12 +1,29 @@
-"""The webhook configuration asks about guarded objects and nothing else."""
+"""The webhook configuration asks about guarded objects and nothing else.
+
+What the conditions mean is tried on the real API server, in tests/cluster/test_registration.py.
+"""
 
 import base64
+from typing import Any
 
-from webhook.registration import validating_configuration
+import pytest
+
+from glasswarden.policy.policy import DEFAULT, Policy
+from tests.policy.builders import a_policy
+from webhook.registration import GUARD, SCALE, PolicyTooLarge, validating_configuration
+
+
+def hooks(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
+    configuration = validating_configuration(policy, "https://webhook.example:8443/", b"PEM")
+    return {hook["name"]: hook for hook in configuration["webhooks"]}
+
+
+def conditions(hook: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["expression"] for each in hook["matchConditions"]}
 
 
 def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
-    [hook] = validating_configuration("https://webhook.example:8443/", b"PEM")["webhooks"]
+    hook = hooks()[GUARD]
     assert hook["clientConfig"] == {
         "url": "https://webhook.example:8443/validate",
         "caBundle": base64.b64encode(b"PEM").decode(),
@@ -15,12 +32,40 @@ def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
     assert hook["timeoutSeconds"] <= 10
 
 
-def test_controllers_and_cluster_components_are_kept_away() -> None:
-    [hook] = validating_configuration("https://x", b"")["webhooks"]
-    conditions = {each["name"]: each["expression"] for each in hook["matchConditions"]}
-    assert "'argocd.argoproj.io/tracking-id' in o.metadata.annotations" in conditions["managed"]
-    assert "'kustomize.toolkit.fluxcd.io/name' in o.metadata.labels" in conditions["managed"]
-    assert (
-        "'system:serviceaccount:flux-system:kustomize-controller'" in conditions["not-a-controller"]
+def test_scale_has_an_entry_of_its_own_that_fails_open() -> None:
+    hook = hooks()[SCALE]
+    assert (hook["failurePolicy"], hook["rules"][0]["resources"]) == ("Ignore", ["*/scale"])
+
+
+def test_cluster_components_are_kept_away() -> None:
+    for hook in hooks().values():
+        assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
+        assert "generic-garbage-collector" in conditions(hook)["not-kubernetes"]
+
+
+def test_what_the_policy_names_is_in_the_conditions() -> None:
+    policy = a_policy(
+        "emergencyGroup: it's urgent\n"
+        "reservedNamespaces: ['team-*', shop]\n"
+        "markers: [{name: own, label: example.com/by, value: own, controllers: [own-robot]}]\n"
+        "engines: {sveltos: {enabled: false}}\n"
     )
-    assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
+    found = conditions(hooks(policy)[GUARD])
+    assert r"'it\'s urgent' in request.userInfo.groups" in found["not-emergency"]
+    assert "request.namespace in ['shop']" in found["guarded"]
+    assert r"request.namespace.matches('^team\\-.*$')" in found["guarded"]
+    assert "o.metadata.labels['example.com/by'] == 'own'" in found["guarded"]
+    assert "projectsveltos.io/owner" not in found["guarded"]
+    assert "'own-robot'" in found["not-its-controller"]
+
+
+def test_a_policy_that_no_api_server_takes_is_refused_when_it_is_written() -> None:
+    users = ", ".join(f"robot-{number}-of-a-very-long-name" for number in range(1000))
+    policy = a_policy(f"engines: {{flux: {{controllers: [{users}]}}}}")
+    with pytest.raises(PolicyTooLarge, match="not-its-controller"):
+        hooks(policy)
+
+
+def test_the_configuration_says_which_policy_it_was_made_from() -> None:
+    configuration = validating_configuration(DEFAULT, "https://x", b"")
+    assert configuration["metadata"]["annotations"] == {"glasswarden.io/policy": DEFAULT.digest}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from glasswarden.kube.objects import Object, Ref, annotations_of, labels_of, ref_of
+from glasswarden.kube.paths import Path, path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Mark:
     key: str
     value: str | None = None
     """The only value that makes it a mark; none when any value does."""
+
+    @property
+    def path(self) -> Path:
+        """Where the mark stands in an object."""
+        return path_of("metadata", f"{self.kind}s", self.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,186 @@
+"""The policy file as it is written: its keys, their types, and what each of them means.
+
+The published JSON Schema is made from these classes, and so is the check of a file; there is no
+second description of the format.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from glasswarden.policy.mode import Mode
+from glasswarden.policy.write import Operation
+
+Pattern = Annotated[str, Meta(min_length=1, description="Text; `*` stands for any part of it.")]
+FieldPattern = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        description="A field path such as `/spec/replicas`; `*` is one step, `**` any number.",
+    ),
+]
+Patterns = tuple[Pattern, ...]
+
+
+class Benign(StrEnum):
+    """Operations that change how pods run but not what Git says."""
+
+    ROLLOUT_RESTART = "rollout-restart"
+    ROLLOUT_PAUSE = "rollout-pause"
+    ROLLOUT_UNDO = "rollout-undo"
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A part of the file: an unknown key in it is a mistake, not something for later."""
+
+
+class Where(_Part, frozen=True, kw_only=True):
+    """Which objects a rule is about; what is left out does not matter."""
+
+    namespaces: Annotated[Patterns, Meta(description="Namespaces of the object.")] = ()
+    engines: Annotated[Patterns, Meta(description="Engines that own the object.")] = ()
+    applications: Annotated[
+        Patterns, Meta(description="Applications, as `name` or `namespace/name`.")
+    ] = ()
+    kinds: Annotated[Patterns, Meta(description="Kinds, as `Kind` or `group/Kind`.")] = ()
+    names: Annotated[Patterns, Meta(description="Names of the object.")] = ()
+    labels: Annotated[
+        dict[str, Pattern], Meta(description="Labels that the object carries, with their values.")
+    ] = {}
+
+
+class ModeRule(Where, frozen=True, kw_only=True):
+    """What happens to refused writes, for some objects. The first rule that fits counts."""
+
+    mode: Mode
+
+
+class Subjects(_Part, frozen=True, kw_only=True):
+    """People, by user name or group."""
+
+    users: Annotated[Patterns, Meta(description="User names.")] = ()
+    groups: Annotated[Patterns, Meta(description="Groups.")] = ()
+
+
+class Delegation(Where, frozen=True, kw_only=True):
+    """Fields that somebody other than Git owns."""
+
+    name: Annotated[str, Meta(min_length=1, description="How reports call the delegate.")]
+    actors: Annotated[Patterns, Meta(description="User names that may write the fields.")] = ()
+    managers: Annotated[
+        Patterns,
+        Meta(description="Field managers that may write them: names that anybody can choose."),
+    ] = ()
+    operations: Annotated[
+        tuple[Operation, ...], Meta(min_length=1, description="What they may do.")
+    ] = (Operation.UPDATE,)
+    fields: Annotated[
+        tuple[FieldPattern, ...],
+        Meta(min_length=1, description="The fields; a write to any other is not covered."),
+    ]
+
+
+class Engine(_Part, frozen=True, kw_only=True):
+    """One GitOps engine."""
+
+    enabled: Annotated[bool, Meta(description="Whether its marks count.")] = True
+    controllers: Annotated[
+        Patterns | None,
+        Meta(description="User names that reconcile for it, in place of the usual ones."),
+    ] = None
+
+
+class ArgoCD(Engine, frozen=True, kw_only=True):
+    """Argo CD, with the settings of its `argocd-cm`."""
+
+    tracking: Annotated[
+        Literal["annotation", "label", "annotation+label"],
+        Meta(description="`application.resourceTrackingMethod`."),
+    ] = "annotation"
+    instance_label_key: Annotated[
+        str, Meta(description="`application.instanceLabelKey`; read in `label` tracking.")
+    ] = "app.kubernetes.io/instance"
+    installation_id: Annotated[
+        str | None, msgspec.Meta(description="`installationID`; none accepts every installation.")
+    ] = msgspec.field(name="installationID", default=None)
+
+
+class OptionalEngine(Engine, frozen=True, kw_only=True):
+    """An engine whose marks are too common to count unasked."""
+
+    enabled: Annotated[bool, Meta(description="Whether its marks count.")] = False
+
+
+class Engines(_Part, frozen=True, kw_only=True):
+    """The engines whose marks count."""
+
+    argocd: ArgoCD = ArgoCD()
+    flux: Engine = Engine()
+    configsync: Engine = Engine()
+    fleet: Engine = Engine()
+    kapp: Engine = Engine()
+    sveltos: Engine = Engine()
+    helm: OptionalEngine = OptionalEngine()
+    pulumi: OptionalEngine = OptionalEngine()
+
+
+class Marker(_Part, frozen=True, kw_only=True):
+    """A mark of your own: objects that carry it are managed."""
+
+    name: Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$", description="How the engine is called.")]
+    label: Annotated[str | None, Meta(description="The label that marks an object.")] = None
+    annotation: Annotated[str | None, Meta(description="The annotation that marks it.")] = None
+    value: Annotated[str | None, Meta(description="The only value that counts.")] = None
+    application: Annotated[
+        str | None, Meta(description="Label or annotation that names the application.")
+    ] = None
+    controllers: Annotated[Patterns, Meta(description="User names that write for it.")] = ()
+
+
+class Sensitive(_Part, frozen=True, kw_only=True):
+    """Values that are neither shown nor stored; those of Secrets never are."""
+
+    kinds: Annotated[Patterns, Meta(description="Kinds, as `Kind` or `group/Kind`.")] = ("*",)
+    fields: Annotated[tuple[FieldPattern, ...], Meta(min_length=1, description="The fields.")]
+
+
+class Document(_Part, frozen=True, kw_only=True):
+    """The rules of one cluster."""
+
+    api_version: Annotated[Literal["glasswarden.io/v1"], Meta(description="The format.")]
+    kind: Annotated[Literal["Policy"], Meta(description="What this file is.")]
+    cluster: Annotated[
+        str, Meta(min_length=1, description="The cluster's name in records and reports.")
+    ] = "default"
+    mode: Annotated[Mode, Meta(description="What happens to refused writes.")] = Mode.ENFORCE
+    reconcilers: Annotated[
+        Mode, Meta(description="The same, for the objects that steer the engines themselves.")
+    ] = Mode.WARN
+    modes: Annotated[
+        tuple[ModeRule, ...], Meta(description="Other modes for some objects; the first fits.")
+    ] = ()
+    engines: Engines = Engines()
+    markers: tuple[Marker, ...] = ()
+    delegations: tuple[Delegation, ...] = ()
+    default_delegations: Annotated[
+        bool, Meta(description="Whether autoscalers, cert-manager and the like are delegates.")
+    ] = True
+    benign: Annotated[
+        tuple[Benign, ...], Meta(description="Operations that are allowed, and recorded.")
+    ] = (Benign.ROLLOUT_RESTART,)
+    reserved_namespaces: Annotated[
+        Patterns, Meta(description="Namespaces in which only GitOps may create anything.")
+    ] = ()
+    detach: Annotated[Subjects, Meta(description="Who may change an object's ownership marks.")] = (
+        Subjects()
+    )
+    sensitive: tuple[Sensitive, ...] = ()
+    emergency_group: Annotated[
+        str, Meta(min_length=1, description="A group that always gets in; it is seen afterwards.")
+    ] = "glasswarden:emergency"
+
+
+EMPTY: Final = Document(api_version="glasswarden.io/v1", kind="Policy")
+"""A file that says nothing: every setting has its default."""

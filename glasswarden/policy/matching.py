@@ -1,0 +1,96 @@
+"""Patterns of names, and the objects that a rule is about, made ready for quick questions."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.owners import Owner
+from glasswarden.kube.path_patterns import Glob
+from glasswarden.policy.document import Where
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A set of names, some with stars."""
+
+    exact: frozenset[str]
+    globs: tuple[Glob, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.exact or self.globs)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.exact or any(glob.fits(name) for glob in self.globs)
+
+
+def names_of(patterns: Iterable[str]) -> Names:
+    """Return *patterns* as a set that names can be looked up in."""
+    listed = tuple(patterns)
+    return Names(
+        frozenset(each for each in listed if "*" not in each),
+        tuple(Glob(tuple(each.split("*"))) for each in listed if "*" in each),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """A set of kinds, written as `Kind` or `group/Kind`."""
+
+    bare: Names
+    grouped: Names
+
+    def fits(self, ref: Ref) -> bool:
+        """Tell whether *ref*'s kind is among them."""
+        return ref.kind in self.bare or f"{ref.group}/{ref.kind}" in self.grouped
+
+
+def kinds_of(patterns: Iterable[str]) -> Kinds:
+    """Return *patterns* as a set that kinds can be looked up in."""
+    listed = tuple(patterns)
+    return Kinds(
+        names_of(each for each in listed if "/" not in each),
+        names_of(each for each in listed if "/" in each),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which objects a rule is about. An empty part asks for nothing."""
+
+    where: Where
+    namespaces: Names
+    engines: Names
+    applications: Names
+    kinds: Kinds
+    names: Names
+    labels: tuple[tuple[str, Names], ...]
+
+    def fits(self, ref: Ref, owner: Owner | None, labels: Mapping[str, object]) -> bool:
+        """Tell whether the rule is about this object."""
+        where = self.where
+        return (
+            (not where.namespaces or ref.namespace in self.namespaces)
+            and (not where.kinds or self.kinds.fits(ref))
+            and (not where.names or ref.name in self.names)
+            and (not where.engines or (owner is not None and owner.engine in self.engines))
+            and (not where.applications or (owner is not None and self._owns(owner)))
+            and all(str(labels.get(key, "")) in values for key, values in self.labels)
+        )
+
+    def _owns(self, owner: Owner) -> bool:
+        return owner.app in self.applications or (
+            f"{owner.namespace}/{owner.app}" in self.applications
+        )
+
+
+def place_of(where: Where) -> Place:
+    """Return *where*, ready to be asked."""
+    return Place(
+        where,
+        namespaces=names_of(where.namespaces),
+        engines=names_of(where.engines),
+        applications=names_of(where.applications),
+        kinds=kinds_of(where.kinds),
+        names=names_of(where.names),
+        labels=tuple((key, names_of([value])) for key, value in where.labels.items()),
+    )

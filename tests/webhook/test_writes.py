@@ -1,0 +1,114 @@
+"""A review becomes a `Write`: whose object, what changes, who writes."""
+
+from typing import Any
+
+from glasswarden.kube.owners import Owner
+from glasswarden.policy.policy import DEFAULT
+from glasswarden.policy.write import Write
+from tests.webhook.builders import FLUX_LABELS, a_deployment, a_review
+from webhook.review import parse_review
+from webhook.writes import write_of
+
+
+def written(**differing: Any) -> Write:  # noqa: ANN401 - any field of a request
+    return write_of(parse_review(a_review(**differing)), DEFAULT)
+
+
+def test_a_review_becomes_a_write() -> None:
+    write = written()
+    assert (write.operation, write.actor.name, write.actor.groups) == (
+        "UPDATE",
+        "developer",
+        ("developers",),
+    )
+    assert (write.target.kind, write.target.namespace, write.target.name) == (
+        "Deployment",
+        "shop",
+        "web",
+    )
+    assert write.owner == Owner("flux", "shop", "flux-system", "Kustomization")
+    assert [(str(each.path), each.old, each.new) for each in write.changes] == [
+        ("/spec/replicas", 3, 5)
+    ]
+    assert write.labels == FLUX_LABELS
+
+
+def test_the_old_object_says_whose_it_is() -> None:
+    assert written(object=a_deployment(labels={})).owner is not None
+
+
+def test_an_object_that_is_given_a_mark_is_treated_as_what_it_claims_to_be() -> None:
+    assert written(oldObject=a_deployment(labels={})).owner is not None
+
+
+def test_a_deletion_is_known_by_its_old_object() -> None:
+    """A deletecollection comes with an empty name: identity is the object's."""
+    write = written(operation="DELETE", name="", object=None)
+    assert (write.target.name, write.operation, write.changes) == ("web", "DELETE", ())
+
+
+def test_nothing_is_compared_in_an_unmanaged_object() -> None:
+    old, new = a_deployment(labels={}), a_deployment(labels={}, replicas=9)
+    write = written(object=new, oldObject=old)
+    assert (write.owner, write.changes) == (None, ())
+
+
+def test_the_manager_is_the_one_that_the_request_names() -> None:
+    options = {"kind": "PatchOptions", "fieldManager": "kubectl-edit"}
+    assert written(options=options).manager == "kubectl-edit"
+
+
+def test_without_a_name_the_managed_fields_tell() -> None:
+    new = a_deployment(replicas=5)
+    new["metadata"]["managedFields"] = [
+        {
+            "manager": "terraform",
+            "operation": "Update",
+            "apiVersion": "apps/v1",
+            "time": "2026-03-01T12:00:00Z",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:spec": {"f:replicas": {}}},
+        }
+    ]
+    assert written(object=new).manager == "terraform"
+
+
+def test_a_scale_is_a_write_to_its_parent() -> None:
+    scale = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "0b6f9e0c"},
+    }
+    body = a_review(
+        subResource="scale",
+        oldObject=scale | {"spec": {"replicas": 3}},
+        object=scale | {"spec": {"replicas": 5}},
+    )
+    write = write_of(parse_review(body), DEFAULT, parent=a_deployment())
+    assert (write.target.kind, write.subresource) == ("Deployment", "scale")
+    assert write.owner is not None
+    assert [(str(each.path), each.old, each.new) for each in write.changes] == [
+        ("/spec/replicas", 3, 5)
+    ]
+
+
+def test_a_reconcilers_own_object_is_guarded_without_a_mark() -> None:
+    old = {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": "shop", "namespace": "flux-system"},
+        "spec": {"suspend": False},
+    }
+    write = written(oldObject=old, object=old | {"spec": {"suspend": True}})
+    assert (write.owner, write.steers) == (
+        Owner("flux", "shop", "flux-system", "Kustomization"),
+        True,
+    )
+
+
+def test_what_is_being_deleted_and_what_is_controlled_is_seen() -> None:
+    old = a_deployment()
+    old["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
+    assert written(oldObject=old).terminating
+    old["metadata"]["ownerReferences"] = [{"controller": True, "name": "x"}]
+    assert written(oldObject=old).controlled

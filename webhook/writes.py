@@ -1,0 +1,63 @@
+"""From a review to a `Write`: whose object, what changes, who writes. Pure; asks nobody."""
+
+from glasswarden.kube.diff import Change, changes
+from glasswarden.kube.objects import Object, has_controller, labels_of, metadata_of, ref_of
+from glasswarden.kube.owners import Owner, owner_of
+from glasswarden.kube.reconcilers import reconciler_of
+from glasswarden.policy.policy import Policy
+from glasswarden.policy.write import Actor, Write
+from webhook.review import Request, UserInfo
+
+
+def write_of(request: Request, policy: Policy, parent: Object | None = None) -> Write:
+    """Return the write that *request* asks about.
+
+    *parent* is the object behind a subresource that carries no marks itself, such as a Scale.
+    """
+    subject = parent or request.old_object or request.object or {}
+    ref = ref_of(subject)
+    reconciler = reconciler_of(ref)
+    owner = _owner(subject, request, policy) or reconciler
+    manager = request.options.field_manager if request.options else ""
+    # Nobody asks what changed in an object that nobody owns.
+    changed = _changes(request, manager) if owner else ()
+    return Write(
+        operation=request.operation,
+        target=ref,
+        subresource=request.sub_resource,
+        actor=_actor(request.user_info),
+        manager=manager or next((change.manager for change in changed), ""),
+        owner=owner,
+        steers=reconciler is not None,
+        labels=labels_of(subject),
+        terminating="deletionTimestamp" in metadata_of(subject),
+        controlled=has_controller(subject),
+        changes=changed,
+        dry_run=request.dry_run,
+    )
+
+
+def _owner(subject: Object, request: Request, policy: Policy) -> Owner | None:
+    """Return whose object it is by its marks.
+
+    What it *was* comes first: taking the mark off does not set an object free. One that is only
+    now given a mark is treated as what it claims to be.
+    """
+    owner = owner_of(subject, policy.engines)
+    if owner is None and request.object is not None:
+        return owner_of(request.object, policy.engines)
+    return owner
+
+
+def _changes(request: Request, manager: str) -> tuple[Change, ...]:
+    """Return what an update changes; what is created or deleted is so as a whole."""
+    if request.old_object is None or request.object is None:
+        return ()
+    found = changes(
+        request.old_object, request.object, subresource=request.sub_resource, manager=manager
+    )
+    return tuple(found)
+
+
+def _actor(user: UserInfo) -> Actor:
+    return Actor(user.username, user.uid, user.groups)
