@@ -2,9 +2,13 @@
 
 The authority's key is written nowhere: who holds it can pose as the webhook for ten years, and a
 folder that needs a new serving certificate can as well have a new authority.
+
+Beside them lies the caller token. The API server proves itself to no webhook unless an
+administrator sets that up, so by default it is known by the path that it was told to call.
 """
 
 import os
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +19,7 @@ from certs.authority import new_authority, new_serving_pair
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Where the three files of a serving certificate lie."""
+    """Where the files of a serving certificate lie."""
 
     path: Path
 
@@ -34,13 +38,23 @@ class Folder:
         """The serving certificate's private key, readable by its owner alone."""
         return self.path / "tls.key"
 
+    @property
+    def caller_token(self) -> Path:
+        """The secret part of the path that the API server calls."""
+        return self.path / "caller-token"
+
 
 def issue_into(path: Path, hosts: Sequence[str], now: datetime) -> Folder:
-    """Make an authority and a serving certificate for *hosts*, and write them into *path*."""
+    """Make an authority and a serving certificate for *hosts*, and write them into *path*.
+
+    A caller token that is there stays: webhook configurations out there contain it.
+    """
     folder = Folder(path)
     path.mkdir(parents=True, exist_ok=True)
     authority = new_authority(now)
     serving = new_serving_pair(authority, hosts, now)
+    if not folder.caller_token.exists():
+        _replace(folder.caller_token, secrets.token_hex(16).encode(), mode=0o600)
     _replace(folder.authority, authority.certificate_pem, mode=0o644)
     _replace(folder.key, serving.key_pem, mode=0o600)
     # The certificate last: a server that watches for it finds the key that belongs to it.

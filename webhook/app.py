@@ -52,6 +52,7 @@ class Application:
         self._settings = settings
         self._pages = WsgiToAsgi(new_pages())  # type: ignore[no-untyped-call]
         self._process: _Process | None = None
+        self._validate_path = f"/validate/{settings.caller_token}"
 
     @property
     def tls(self) -> ssl.SSLContext:
@@ -68,8 +69,10 @@ class Application:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["path"] == "/validate" and scope["method"] == "POST":
+        elif scope["path"] == self._validate_path and scope["method"] == "POST":
             await self._validate(scope, receive, send)
+        elif scope["path"].startswith("/validate"):
+            await self._turn_away(scope, send)
         else:
             await self._pages(scope, receive, send)
 
@@ -85,6 +88,11 @@ class Application:
         await receive()
         process.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _turn_away(self, scope: Message, send: Send) -> None:
+        """Refuse somebody who does not know where the API server calls."""
+        log.warning("stranger turned away", peer=str(scope.get("client")))
+        await _respond(send, HTTPStatus.FORBIDDEN, b"not the API server")
 
     async def _validate(self, scope: Message, receive: Receive, send: Send) -> None:
         try:
@@ -118,7 +126,7 @@ class _Process:
 
 def _start(settings: Settings) -> _Process:
     """Open what a process needs; called inside its running event loop."""
-    tls = new_context(settings.certificate, settings.key)
+    tls = new_context(settings.certificate, settings.key, settings.client_authority)
     rules = Rules(settings.policy)
     server = _api_server(settings)
     chain = Chain(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}")

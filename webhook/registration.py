@@ -5,6 +5,7 @@ itself: an outage of ours then touches nobody but those who write to guarded obj
 """
 
 import base64
+from dataclasses import dataclass
 from typing import Any, Final
 
 from glasswarden.kube.owners import Engine
@@ -34,11 +35,20 @@ class PolicyTooLarge(Exception):
     """The policy would make conditions that the API server does not take."""
 
 
-def validating_configuration(policy: Policy, url: str, authority_pem: bytes) -> dict[str, Any]:
-    """Return the ValidatingWebhookConfiguration for a webhook that is reached at *url*."""
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the API server reaches a webhook, and how each knows the other."""
+
+    url: str
+    authority_pem: bytes
+    caller_token: str
+
+
+def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
+    """Return the ValidatingWebhookConfiguration for a webhook at *endpoint*."""
     client = {
-        "url": f"{url.rstrip('/')}/validate",
-        "caBundle": base64.b64encode(authority_pem).decode(),
+        "url": f"{endpoint.url.rstrip('/')}/validate/{endpoint.caller_token}",
+        "caBundle": base64.b64encode(endpoint.authority_pem).decode(),
     }
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -129,7 +139,10 @@ def _guarded(policy: Policy) -> str:
     signs = cel.any_of(_signs(engine, "o") for engine in policy.engines)
     tests = [f"[object, oldObject].exists(o, o != null && ({signs}))", _steers()]
     if policy.document.reserved_namespaces:
-        tests.append(cel.is_among("request.namespace", policy.reserved))
+        # A request for a cluster-scoped object has no namespace, and a condition that fails is as
+        # bad as a webhook that does: the write would be refused.
+        reserved = cel.is_among("request.namespace", policy.reserved)
+        tests.append(cel.all_of(["has(request.namespace)", reserved]))
     return cel.any_of(tests)
 
 
@@ -166,10 +179,9 @@ def _owned_by(engine: Engine) -> str:
 
 def _not_exempt(policy: Policy) -> dict[str, str]:
     """Return the conditions that keep those away who are never asked."""
+    group = cel.text(policy.document.emergency_group)
     conditions = {
-        "not-emergency": (
-            f"!({cel.text(policy.document.emergency_group)} in request.userInfo.groups)"
-        ),
+        "not-emergency": (f"!(has(request.userInfo.groups) && {group} in request.userInfo.groups)"),
     }
     kubernetes = next((each for each in policy.delegates if each.name == "kubernetes"), None)
     if kubernetes is not None:

@@ -27,7 +27,7 @@ class AddressUnusable(Exception):
 def serve(settings: Settings) -> None:
     """Serve until told to stop; what is wrong with the settings is raised before that."""
     Rules(settings.policy)
-    new_context(settings.certificate, settings.key)
+    new_context(settings.certificate, settings.key, settings.client_authority)
     _try_address(settings.bind)
     configure_logs()
     _Server(settings).run()

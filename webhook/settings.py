@@ -17,6 +17,9 @@ class Settings:
     key: Path
     """PEM file of its private key."""
 
+    caller_token: str
+    """What the path of a genuine call ends with; only the webhook configuration holds it."""
+
     ledger: str
     """Address of the ledger, `sqlite:///PATH`. Without it no write is answered."""
 
@@ -25,6 +28,10 @@ class Settings:
 
     kubeconfig: Path | None = None
     """How to reach the API server from outside the cluster; inside, the service account serves."""
+
+    client_authority: Path | None = None
+    """PEM file of the authority that callers need a certificate of; none asks for no certificate.
+    With it, probes that cannot show one must be of the TCP kind."""
 
     workers: int = 1
     """Processes that answer reviews; each has its own chain in the ledger."""

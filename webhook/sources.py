@@ -15,6 +15,7 @@ from glasswarden.policy.write import Source
 from webhook.apiserver import ApiServer, ApiServerError
 
 FRESH_SECONDS: Final = 300.0
+RETRY_SECONDS: Final = 10.0
 MOST: Final = 10_000
 """Applications that are remembered: more than any cluster has, less than memory."""
 
@@ -33,16 +34,17 @@ class Sources:
     def __init__(self, server: ApiServer) -> None:
         self._server = server
         self._known: dict[Owner, tuple[float, Source | None]] = {}
+        """Each owner's source, and until when it need not be looked up again."""
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sources")
 
     def known(self, owner: Owner | None) -> Source | None:
         """Return *owner*'s source if it is known by now; have it looked up if it is not."""
         if owner is None:
             return None
-        asked, source = self._known.get(owner, (0.0, None))
+        fresh_until, source = self._known.get(owner, (0.0, None))
         now = time.monotonic()
-        if now - asked > FRESH_SECONDS and len(self._known) < MOST:
-            self._known[owner] = now, source
+        if now > fresh_until and (owner in self._known or len(self._known) < MOST):
+            self._known[owner] = now + FRESH_SECONDS, source
             self._pool.submit(self._look_up, owner)
         return source
 
@@ -55,8 +57,10 @@ class Sources:
             source = source_of(owner, self._server)
         except (ApiServerError, LookupError, TypeError, AttributeError) as error:
             log.info("source not found", engine=owner.engine, app=owner.app, reason=str(error))
+            _, source = self._known[owner]
+            self._known[owner] = time.monotonic() + RETRY_SECONDS, source
         else:
-            self._known[owner] = time.monotonic(), source
+            self._known[owner] = time.monotonic() + FRESH_SECONDS, source
 
 
 def source_of(owner: Owner, server: ApiServer) -> Source | None:

@@ -15,14 +15,23 @@ class CertificateUnusable(Exception):
     """The serving certificate or its key cannot be loaded; mend the files."""
 
 
-def new_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return a server's context with *certificate*, for TLS 1.2 and later."""
+def new_context(
+    certificate: Path, key: Path, client_authority: Path | None = None
+) -> ssl.SSLContext:
+    """Return a server's context with *certificate*, for TLS 1.2 and later.
+
+    With *client_authority*, a caller without a certificate of it does not get past the handshake.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(certificate, key)
+        if client_authority is not None:
+            context.load_verify_locations(client_authority)
+            context.verify_mode = ssl.CERT_REQUIRED
     except (OSError, ssl.SSLError) as error:
-        raise CertificateUnusable(f"{certificate} with {key}: {error}") from error
+        files = ", ".join(str(file) for file in (certificate, key, client_authority) if file)
+        raise CertificateUnusable(f"{files}: {error}") from error
     return context
 
 

@@ -34,5 +34,5 @@ def issue(folder: Path, hosts: tuple[str, ...]) -> None:
         written = issue_into(folder, hosts, datetime.now(UTC))
     except (OSError, ValueError) as error:
         raise click.ClickException(f"no certificate was issued: {error}") from error
-    for path in (written.authority, written.certificate, written.key):
+    for path in (written.authority, written.certificate, written.key, written.caller_token):
         click.echo(path)

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "certs": "glasswarden.cli.certs",
     "demo": "glasswarden.cli.demo",
     "manifests": "glasswarden.cli.manifests",
+    "policy": "glasswarden.cli.policy",
     "webhook": "glasswarden.cli.webhook",
 }
 """Each command by the module that defines it as `command`."""

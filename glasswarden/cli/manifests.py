@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
+from certs.folder import Folder
 from glasswarden.policy.policy import DEFAULT
-from webhook.registration import PolicyTooLarge, validating_configuration
+from webhook.registration import Endpoint, PolicyTooLarge, validating_configuration
 from webhook.rules import PolicyUnreadable, load_policy
 
 
@@ -23,10 +24,13 @@ def command() -> None:
     help="Where the API server reaches the webhook, https://HOST:PORT.",
 )
 @click.option(
-    "--ca-file",
+    "--certs",
+    "folder",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="PEM file of the authority that signed the webhook's certificate.",
+    envvar="GLASSWARDEN_CERTS",
+    type=click.Path(file_okay=False, path_type=Path),
+    callback=lambda _context, _parameter, path: Folder(path),
+    help="The folder that `glasswarden certs issue` wrote.",
 )
 @click.option(
     "--policy",
@@ -35,18 +39,20 @@ def command() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the rules that the webhook will go by; the built-in ones without it.",
 )
-def webhooks(url: str, ca_file: Path, policy_file: Path | None) -> None:
+def webhooks(url: str, folder: Folder, policy_file: Path | None) -> None:
     """Print the webhook configuration, as JSON, for `kubectl apply -f -`.
 
     It follows from the policy: print and apply it again when engines, controllers, markers,
-    reserved namespaces or the emergency group change.
+    reserved namespaces or the emergency group change. It holds the path that only the API server
+    may know: whoever can read webhook configurations can call the webhook.
     """
     try:
-        authority = ca_file.read_bytes()
+        token = folder.caller_token.read_text().strip()
+        endpoint = Endpoint(url, folder.authority.read_bytes(), token)
         policy = load_policy(policy_file) if policy_file else DEFAULT
-        configuration = validating_configuration(policy, url, authority)
+        configuration = validating_configuration(policy, endpoint)
     except OSError as error:
-        raise click.ClickException(f"{ca_file}: {error.strerror}") from error
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from error
     except (PolicyUnreadable, PolicyTooLarge) as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps(configuration, indent=2))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from certs.folder import Folder
 from webhook.rules import PolicyUnreadable
 from webhook.server import AddressUnusable, serve
 from webhook.settings import Settings
@@ -25,7 +26,13 @@ from webhook.tls import CertificateUnusable
     required=True,
     envvar="GLASSWARDEN_CERTS",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder with tls.crt and tls.key; read again when they change.",
+    help="Folder with tls.crt, tls.key and caller-token; the first two are read again on change.",
+)
+@click.option(
+    "--client-ca",
+    envvar="GLASSWARDEN_CLIENT_CA",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Only serve callers with a certificate of this authority (PEM); probes included.",
 )
 @click.option(
     "--ledger",
@@ -57,16 +64,20 @@ from webhook.tls import CertificateUnusable
 def command(
     bind: str,
     folder: Path,
+    client_ca: Path | None,
     ledger: str,
     policy: Path | None,
     kubeconfig: Path | None,
     workers: int,
 ) -> None:
     """Serve admission reviews over TLS until stopped."""
+    files = Folder(folder)
     settings = Settings(
         bind=bind,
-        certificate=folder / "tls.crt",
-        key=folder / "tls.key",
+        certificate=files.certificate,
+        key=files.key,
+        client_authority=client_ca,
+        caller_token=_caller_token(files),
         ledger=ledger,
         policy=policy,
         kubeconfig=kubeconfig,
@@ -79,6 +90,18 @@ def command(
     except AddressUnusable as error:
         raise click.ClickException(f"{error}\nChoose another address with --bind.") from error
     except CertificateUnusable as error:
-        raise click.ClickException(
-            f"{error}\nMake a pair with: glasswarden certs issue --dir {folder} --host NAME"
-        ) from error
+        raise click.ClickException(f"{error}\n{_advice(files)}") from error
+
+
+def _caller_token(files: Folder) -> str:
+    try:
+        token = files.caller_token.read_text().strip()
+    except OSError as error:
+        raise click.ClickException(f"{files.caller_token}: {error}\n{_advice(files)}") from error
+    if not token:
+        raise click.ClickException(f"{files.caller_token} is empty\n{_advice(files)}")
+    return token
+
+
+def _advice(files: Folder) -> str:
+    return f"Make the files with: glasswarden certs issue --dir {files.path} --host NAME"

@@ -56,10 +56,15 @@ class Stage:
         """Where the webhook listens."""
         return f"https://{HOST}:{self.port}"
 
+    @property
+    def path(self) -> str:
+        """The path that only an API server would know."""
+        return f"/validate/{self.certificates.caller_token.read_text()}"
+
     def ask(self, review: bytes) -> Response:
         """Send *review* as an API server would, and return what the webhook answered."""
         headers = {"Content-Type": "application/json"}
-        status, body = _request(self, "POST", "/validate", review, headers)
+        status, body = _request(self, "POST", self.path, review, headers)
         if status != http.HTTPStatus.OK:
             raise StageFailed(f"the webhook answered {status}: {body.decode(errors='replace')}")
         return msgspec.json.decode(body, type=_Answer).response

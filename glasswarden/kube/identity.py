@@ -4,20 +4,20 @@ Throughout, no keys at all means a set, whose members are their own identity.
 """
 
 from collections.abc import Hashable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from glasswarden.kube.paths import Member, Select
 
 Keys: TypeAlias = tuple[str, ...]
 
 Identity: TypeAlias = Hashable
-"""What an item is recognised by; none where it has nothing to be recognised by."""
+"""What an item is recognised by; none where it has nothing to be recognised by.
+
+Python cannot tell true from 1, so a list with both under the same key has one identity twice.
+"""
 
 Identified: TypeAlias = dict[Identity, tuple[int, Any]]
 """Items and their positions, by identity."""
-
-_MISSING: Final[list[Any]] = []
-"""Stands for a merge key's value that is not there: like a list, it identifies nothing."""
 
 
 def identity_of(item: Any, keys: Keys) -> Identity:  # noqa: ANN401 - any JSON value
@@ -26,7 +26,7 @@ def identity_of(item: Any, keys: Keys) -> Identity:  # noqa: ANN401 - any JSON v
         return _scalar_identity(item)
     if not isinstance(item, dict):
         return None
-    identities = tuple([_scalar_identity(item.get(key, _MISSING)) for key in keys])
+    identities = tuple([_scalar_identity(item.get(key)) for key in keys])
     return None if None in identities else identities
 
 
@@ -50,7 +50,4 @@ def wanted_by(step: Select | Member) -> tuple[Keys, Identity]:
 
 
 def _scalar_identity(value: Any) -> Identity:  # noqa: ANN401 - any JSON value
-    if isinstance(value, str):
-        return value
-    # Python takes True for 1: the type keeps them apart.
-    return None if isinstance(value, dict | list) else (type(value) is bool, value)
+    return None if isinstance(value, dict | list) else value

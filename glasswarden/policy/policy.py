@@ -194,5 +194,13 @@ def _delegate(delegation: doc.Delegation) -> Delegate:
     )
 
 
+def enforced(policy: Policy) -> Policy:
+    """Return *policy* with every mode turned to `enforce`: what it would refuse, it refuses."""
+    document = msgspec.structs.replace(
+        policy.document, mode=Mode.ENFORCE, reconcilers=Mode.ENFORCE, modes=()
+    )
+    return policy_of(document)
+
+
 DEFAULT: Final = policy_of(doc.EMPTY)
 """What serves where nothing was configured."""

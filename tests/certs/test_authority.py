@@ -69,7 +69,19 @@ def test_issuing_again_replaces_all_three_files(tmp_path: Path) -> None:
     first = [path.read_bytes() for path in files(issue_into(tmp_path, ["localhost"], NOW))]
     second = [path.read_bytes() for path in files(issue_into(tmp_path, ["localhost"], NOW))]
     assert all(one != other for one, other in zip(first, second, strict=True))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ca.crt", "tls.crt", "tls.key"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "ca.crt",
+        "caller-token",
+        "tls.crt",
+        "tls.key",
+    ]
+
+
+def test_the_caller_token_stays_when_certificates_are_renewed(tmp_path: Path) -> None:
+    """Webhook configurations in clusters contain it."""
+    first = issue_into(tmp_path, ["localhost"], NOW).caller_token.read_text()
+    assert issue_into(tmp_path, ["localhost"], NOW).caller_token.read_text() == first
+    assert len(first) == 32
 
 
 def files(folder: Folder) -> tuple[Path, Path, Path]:

@@ -76,7 +76,7 @@ def test_a_webhook_without_its_ledger_never_serves(tmp_path: Path) -> None:
 
 
 def test_manifests_need_an_authority_that_exists(tmp_path: Path) -> None:
-    result = run("manifests", "webhooks", "--url", "https://x", "--ca-file", str(tmp_path / "none"))
+    result = run("manifests", "webhooks", "--url", "https://x", "--certs", str(tmp_path / "none"))
     assert result.returncode == 1
     assert "No such file" in result.stderr
 

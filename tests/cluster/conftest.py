@@ -26,6 +26,7 @@ from tests.cluster.catalogue import (
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.flux import Flux
 from tests.cluster.gitrepository import GitRepository, serve_repository
+from tests.cluster.kubectl import Caller
 
 HERE = Path(__file__).resolve().parent
 RECONCILERS = {"flux", "argocd"}
@@ -101,6 +102,18 @@ def namespace(cluster: ControlPlane) -> Iterator[str]:
     name = created.stdout.strip().removeprefix("namespace/")
     yield name
     admin.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def flux_account(cluster: ControlPlane) -> Caller:
+    """Return Flux's kustomize-controller, for tests that write in its name without running it."""
+    return cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")
+
+
+@pytest.fixture(scope="session")
+def argocd_account(cluster: ControlPlane) -> Caller:
+    """Return Argo CD's application controller, likewise."""
+    return cluster.service_account("argocd", "argocd-application-controller", "cluster-admin")
 
 
 @pytest.fixture

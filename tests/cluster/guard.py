@@ -50,24 +50,28 @@ class Guard:
 
 
 @contextmanager
-def guarding(cluster: ControlPlane, folder: Path, policy: str = "") -> Iterator[Guard]:
+def guarding(
+    cluster: ControlPlane, folder: Path, policy: str = "", role: str | None = "view"
+) -> Iterator[Guard]:
     """Run the webhook in *folder* and register it with *cluster*; undo both at the end."""
     with (
-        serving(cluster, folder, policy) as guard,
+        serving(cluster, folder, policy, role) as guard,
         registered(cluster, guard.url, guard.certificates.authority, guard.policy),
     ):
         yield guard
 
 
 @contextmanager
-def serving(cluster: ControlPlane, folder: Path, policy: str = "") -> Iterator[Guard]:
+def serving(
+    cluster: ControlPlane, folder: Path, policy: str = "", role: str | None = "view"
+) -> Iterator[Guard]:
     """Run the webhook in *folder*, without telling the API server.
 
-    *policy* is the policy file below its head.
+    *policy* is the policy file below its head, *role* what the webhook itself may do.
     """
     certificates = issue_into(folder / "certs", [LOOPBACK], datetime.now(UTC))
     (folder / "policy.yaml").write_text(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{policy}")
-    account = cluster.service_account("glasswarden", "glasswarden-webhook", "view")
+    account = cluster.service_account("glasswarden", f"webhook-{role or 'without-rights'}", role)
     ledger = f"sqlite://{folder.resolve()}/ledger.db"
     with cluster.new_processes() as processes:
 
@@ -101,7 +105,8 @@ def webhook_configuration(
     url: str, authority: Path, policy: Path | None = None
 ) -> dict[str, object]:
     """Return what `glasswarden manifests webhooks` prints."""
-    command = [*GLASSWARDEN, "manifests", "webhooks", "--url", url, "--ca-file", str(authority)]
+    command = [*GLASSWARDEN, "manifests", "webhooks", "--url", url]
+    command += ["--certs", str(authority.parent)]
     command += ["--policy", str(policy)] if policy else []
     printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     configuration: dict[str, object] = json.loads(printed)

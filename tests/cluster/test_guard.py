@@ -18,16 +18,6 @@ def guard(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> It
         yield running
 
 
-@pytest.fixture(scope="module")
-def flux_account(cluster: ControlPlane) -> Caller:
-    return cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")
-
-
-@pytest.fixture(scope="module")
-def argocd_account(cluster: ControlPlane) -> Caller:
-    return cluster.service_account("argocd", "argocd-application-controller", "cluster-admin")
-
-
 def deploy(caller: Caller, manifest: Manifest) -> None:
     caller.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
 

@@ -24,21 +24,16 @@ def guard(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> It
         yield running
 
 
-@pytest.fixture(scope="module")
-def flux(cluster: ControlPlane) -> Caller:
-    return cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")
-
-
 @pytest.fixture
-def shop(guard: Guard, flux: Caller, namespace: str) -> str:
+def shop(guard: Guard, flux_account: Caller, namespace: str) -> str:
     """Return a namespace in which Flux has deployed `web`."""
-    deploy(flux, by_flux(deployment("web", namespace), "shop"))
+    deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
     assert guard.records_in(namespace) == []
     return namespace
 
 
-def deploy(flux: Caller, *manifests: Manifest) -> None:
-    flux.kubectl(
+def deploy(flux_account: Caller, *manifests: Manifest) -> None:
+    flux_account.kubectl(
         "apply", "--server-side", "--field-manager=kustomize-controller", "-f", "-",
         stdin=list(manifests),
     )  # fmt: skip
@@ -160,6 +155,10 @@ def test_it_is_denied_recorded_and_leaves_the_object_alone(
     assert all(path in result.stderr for path in case.paths)
 
 
+def config_map(metadata: Manifest) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
 def run(person: Caller, namespace: str, case: Case) -> Result:
     return person.kubectl(
         *case.command, "-n", namespace, editor=case.edit, stdin=case.stdin, check=False
@@ -198,11 +197,11 @@ def test_a_rollout_restart_is_allowed_and_recorded(guard: Guard, shop: str) -> N
     assert (record.verdict, record.clause) == ("allow", "benign")
 
 
-def test_a_rollout_undo_is_denied(guard: Guard, flux: Caller, shop: str) -> None:
+def test_a_rollout_undo_is_denied(guard: Guard, flux_account: Caller, shop: str) -> None:
     newer = by_flux(deployment("web", shop), "shop")
     container = newer["spec"]["template"]["spec"]["containers"][0]
     container["image"] = "registry.example/web:2"
-    deploy(flux, newer)
+    deploy(flux_account, newer)
     revisions = "deployment.kubernetes.io/revision"
     eventually(
         lambda: guard.cluster.get(WEB, "-n", shop)["metadata"]["annotations"][revisions] == "2",
@@ -260,7 +259,7 @@ def test_what_is_only_tried_is_warned_about_and_not_recorded(
 
 
 def test_a_debug_container_in_flux_s_pod_is_denied(
-    guard: Guard, flux: Caller, namespace: str
+    guard: Guard, flux_account: Caller, namespace: str
 ) -> None:
     pod = {
         "apiVersion": "v1",
@@ -268,7 +267,7 @@ def test_a_debug_container_in_flux_s_pod_is_denied(
         "metadata": {"name": "one", "namespace": namespace},
         "spec": {"containers": [{"name": "app", "image": "registry.example/one:1"}]},
     }
-    deploy(flux, by_flux(pod, "shop"))
+    deploy(flux_account, by_flux(pod, "shop"))
     denied = guard.cluster.as_("developer").kubectl(
         "debug", "one", "--image=registry.example/sh", "-c=debug", "-n", namespace, check=False
     )
@@ -293,14 +292,14 @@ def test_pods_of_a_managed_deployment_are_nobodys(guard: Guard, shop: str) -> No
 
 class TestKubernetesItself:
     def test_the_garbage_collector_is_not_in_the_way(
-        self, guard: Guard, flux: Caller, namespace: str
+        self, guard: Guard, flux_account: Caller, namespace: str
     ) -> None:
         admin = guard.cluster.as_("admin")
         admin.kubectl("create", "configmap", "parent", "-n", namespace)
         uid = guard.cluster.get("configmap/parent", "-n", namespace)["metadata"]["uid"]
         parent = {"apiVersion": "v1", "kind": "ConfigMap", "name": "parent", "uid": uid}
         metadata = {"name": "child", "namespace": namespace, "ownerReferences": [parent]}
-        deploy(flux, by_flux({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, "a"))
+        deploy(flux_account, by_flux(config_map(metadata), "shop"))
         admin.kubectl("delete", "configmap/parent", "-n", namespace)
         look = ("get", "configmap/child", "-n", namespace)
         eventually(
@@ -310,19 +309,19 @@ class TestKubernetesItself:
         )
 
     def test_a_namespace_with_guarded_objects_can_be_deleted(
-        self, guard: Guard, flux: Caller
+        self, guard: Guard, flux_account: Caller
     ) -> None:
         admin = guard.cluster.as_("admin")
         admin.kubectl("create", "namespace", "doomed")
-        deploy(flux, by_flux(deployment("web", "doomed"), "shop"))
+        deploy(flux_account, by_flux(deployment("web", "doomed"), "shop"))
         admin.kubectl("delete", "namespace", "doomed", "--timeout=60s")
 
     def test_a_finalizer_comes_off_what_is_being_deleted(
-        self, guard: Guard, flux: Caller, namespace: str
+        self, guard: Guard, flux_account: Caller, namespace: str
     ) -> None:
         metadata = {"name": "it", "namespace": namespace, "finalizers": ["example.com/wait"]}
-        deploy(flux, by_flux({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, "a"))
-        flux.kubectl("delete", "configmap/it", "-n", namespace, "--wait=false")
+        deploy(flux_account, by_flux(config_map(metadata), "shop"))
+        flux_account.kubectl("delete", "configmap/it", "-n", namespace, "--wait=false")
         guard.cluster.as_("developer").kubectl(
             "patch", "configmap/it", "-n", namespace, "--type=merge",
             "-p", '{"metadata": {"finalizers": null}}',

@@ -17,16 +17,14 @@ names = st.sampled_from(["name", "a", "b", "spec", "list", "set"])
 
 
 def _nested(children: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
-    maps = st.dictionaries(names, children, max_size=4)
-    return maps | st.lists(children, max_size=4) | st.lists(maps, max_size=4)
+    maps = st.dictionaries(names, children, max_size=3)
+    return maps | st.lists(children, max_size=3) | st.lists(maps, max_size=3)
 
 
-jsons: st.SearchStrategy[Json] = st.recursive(scalars, _nested, max_leaves=12)
-json_maps: st.SearchStrategy[Object] = st.dictionaries(names, jsons, max_size=4)
+jsons: st.SearchStrategy[Json] = st.recursive(scalars, _nested, max_leaves=8)
+json_maps: st.SearchStrategy[Object] = st.dictionaries(names, jsons, max_size=3)
 
-named_items = st.lists(
-    st.builds(lambda name, rest: rest | {"name": name}, scalars, json_maps), max_size=5
-)
+items = st.fixed_dictionaries({"name": scalars}, optional={"a": jsons, "b": scalars})
 members = st.lists(scalars, max_size=5)
 
 
@@ -34,9 +32,12 @@ members = st.lists(scalars, max_size=5)
 def custom_objects(draw: st.DrawFn) -> Object:
     """Draw a custom resource with lists that only managedFields explain, and with noise."""
     spec = draw(json_maps)
-    obj = a_custom_object(spec=spec | {"list": draw(named_items), "set": draw(members)})
-    obj["metadata"] |= draw(st.dictionaries(st.sampled_from(["uid", "labels", "x"]), json_maps))
-    obj |= draw(st.dictionaries(st.sampled_from(["status", "data"]), jsons))
+    obj = a_custom_object(
+        spec=spec | {"list": draw(st.lists(items, max_size=5)), "set": draw(members)}
+    )
+    # The API server checks the types of metadata itself.
+    obj["metadata"] |= draw(st.dictionaries(st.sampled_from(["uid", "generateName"]), texts))
+    obj |= draw(st.dictionaries(st.sampled_from(["status", "data"]), scalars))
     entry = an_entry("m", "/spec/list[name=a]/name", "/spec/set[=a]", api_version="example.com/v1")
     return managed_by(obj, entry) if draw(st.booleans()) else obj
 

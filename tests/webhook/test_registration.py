@@ -10,11 +10,19 @@ import pytest
 
 from glasswarden.policy.policy import DEFAULT, Policy
 from tests.policy.builders import a_policy
-from webhook.registration import GUARD, SCALE, PolicyTooLarge, validating_configuration
+from webhook.registration import (
+    GUARD,
+    SCALE,
+    Endpoint,
+    PolicyTooLarge,
+    validating_configuration,
+)
+
+ENDPOINT = Endpoint("https://webhook.example:8443/", b"PEM", "c0ffee")
 
 
 def hooks(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
-    configuration = validating_configuration(policy, "https://webhook.example:8443/", b"PEM")
+    configuration = validating_configuration(policy, ENDPOINT)
     return {hook["name"]: hook for hook in configuration["webhooks"]}
 
 
@@ -25,7 +33,7 @@ def conditions(hook: dict[str, Any]) -> dict[str, str]:
 def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
     hook = hooks()[GUARD]
     assert hook["clientConfig"] == {
-        "url": "https://webhook.example:8443/validate",
+        "url": "https://webhook.example:8443/validate/c0ffee",
         "caBundle": base64.b64encode(b"PEM").decode(),
     }
     assert (hook["failurePolicy"], hook["sideEffects"]) == ("Fail", "NoneOnDryRun")
@@ -67,5 +75,5 @@ def test_a_policy_that_no_api_server_takes_is_refused_when_it_is_written() -> No
 
 
 def test_the_configuration_says_which_policy_it_was_made_from() -> None:
-    configuration = validating_configuration(DEFAULT, "https://x", b"")
+    configuration = validating_configuration(DEFAULT, ENDPOINT)
     assert configuration["metadata"]["annotations"] == {"glasswarden.io/policy": DEFAULT.digest}

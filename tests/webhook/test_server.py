@@ -44,9 +44,7 @@ def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:
 def test_one_connection_serves_many_reviews(stage: Stage) -> None:
     with connected(stage) as connection:
         for _ in range(50):
-            connection.request(
-                "POST", "/validate", a_review(), {"Content-Type": "application/json"}
-            )
+            connection.request("POST", stage.path, a_review(), {"Content-Type": "application/json"})
             assert json.loads(connection.getresponse().read())["response"]["allowed"] is False
 
 
@@ -73,7 +71,10 @@ def test_what_is_no_review_gets_a_clear_refusal(
         ("GET", "/healthz", 200),
         ("GET", "/readyz", 200),
         ("GET", "/version", 200),
-        ("GET", "/validate", 404),
+        ("GET", "/validate", 403),
+        ("POST", "/validate", 403),
+        ("POST", "/validate/", 403),
+        ("POST", "/validate/0123456789abcdef0123456789abcdef", 403),
         ("POST", "/elsewhere", 404),
     ],
 )

@@ -1,0 +1,41 @@
+"""What commands are given: files, or the standard input; and how they end when it is no good."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from glasswarden.policy.policy import Policy
+from webhook.rules import PolicyUnreadable, load_policy
+
+FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+
+def read_policy(file: Path) -> Policy:
+    """Return the policy in *file*, or end with its mistake."""
+    try:
+        return load_policy(file)
+    except PolicyUnreadable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def read_bytes(file: Path) -> bytes:
+    """Return the content of *file*, or of the standard input for `-`."""
+    try:
+        with click.open_file(str(file), "rb") as stream:
+            content: bytes = stream.read()
+            return content
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error.strerror}") from error
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Return the Kubernetes object in *file*, which is JSON."""
+    try:
+        content = json.loads(read_bytes(file))
+    except ValueError as error:
+        raise click.ClickException(f"{file}: not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise click.ClickException(f"{file}: not a Kubernetes object")
+    return content

@@ -1,0 +1,47 @@
+"""Why a write is decided as it is: every clause, with what it had to say."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from glasswarden.policy.decide import CLAUSES, decide
+from glasswarden.policy.decision import Clause, Decision
+from glasswarden.policy.mode import Mode
+from glasswarden.policy.policy import Policy
+from glasswarden.policy.write import Write
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One clause, and why it applies or does not."""
+
+    clause: Clause
+    applies: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision with the way to it."""
+
+    write: Write
+    decision: Decision
+    mode: Mode
+    steps: tuple[Step, ...]
+    """Every clause up to the one that decided; those after it were not asked."""
+
+
+def explain(write: Write, policy: Policy, now: datetime) -> Explanation:
+    """Return the verdict on *write* with its reasons."""
+    steps = []
+    for clause, rule in CLAUSES.items():
+        outcome = rule(write, policy, now)
+        if isinstance(outcome, Decision):
+            steps.append(Step(clause, applies=True, why=_summary(rule.__doc__)))
+            break
+        steps.append(Step(clause, applies=False, why=outcome))
+    return Explanation(write, decide(write, policy, now), policy.mode_of(write), tuple(steps))
+
+
+def _summary(docstring: str | None) -> str:
+    """Return the rule's own sentence about itself."""
+    return (docstring or "").partition("\n")[0].rstrip(".")

@@ -1,0 +1,190 @@
+"""`glasswarden policy`, on reviews that a real API server sent (those of the demo)."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from glasswarden.demo.story import recorded_story
+from tests.cli.test_main import run
+from tests.webhook.builders import a_deployment, a_request, as_review
+
+HEAD = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
+
+
+@pytest.fixture
+def edit(tmp_path: Path) -> Path:
+    """Return a file with the recorded review of an edit of Flux's Deployment."""
+    [step] = [each for each in recorded_story().steps if "kubectl edit" in each.command]
+    path = tmp_path / "edit.json"
+    path.write_bytes(bytes(step.review))
+    return path
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+class TestCheck:
+    def test_a_good_policy_is_said_to_be_one(self, tmp_path: Path) -> None:
+        result = run("policy", "check", str(written(tmp_path / "p.yaml", f"{HEAD}cluster: eu")))
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "a valid policy for cluster 'eu'" in result.stdout
+
+    def test_a_mistake_is_named_like_a_compilers(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "p.yaml", f"{HEAD}moode: warn")
+        result = run("policy", "check", str(path))
+        assert result.returncode == 1
+        assert f"{path}:3:1: unknown key 'moode'; did you mean 'mode'?" in result.stderr
+
+    def test_a_delegation_to_a_mere_name_is_pointed_out(self, tmp_path: Path) -> None:
+        text = f"{HEAD}delegations: [{{name: x, managers: [helm], fields: [/spec/x]}}]"
+        result = run("policy", "check", str(written(tmp_path / "p.yaml", text)))
+        assert result.returncode == 0
+        assert "a name that anybody can choose" in result.stderr
+
+    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+        result = run("policy", "check", str(tmp_path / "none"))
+        assert result.returncode == 1
+        assert "No such file" in result.stderr
+
+
+class TestExplain:
+    def test_as_json(self, edit: Path) -> None:
+        told = json.loads(run("policy", "explain", str(edit), "--format", "json").stdout)
+        clauses = told.pop("clauses")
+        message = told.pop("message")
+        assert told == {
+            "verdict": "deny",
+            "mode": "enforce",
+            "clause": "guard",
+            "owner": {"engine": "flux", "app": "shop", "namespace": "flux-system"},
+            "changes": [{"path": "/spec/replicas", "old": 3, "new": 5, "manager": "kubectl-edit"}],
+            "warnings": [],
+        }
+        assert message.startswith("Deployment shop/web is managed by Flux")
+        assert [each["clause"] for each in clauses if each["applies"]] == ["guard"]
+        assert all(each["why"] for each in clauses)
+
+    def test_as_text(self, edit: Path) -> None:
+        text = run("policy", "explain", str(edit)).stdout
+        assert "changes  /spec/replicas: 3 → 5" in text
+        assert "  controller  the writer is no trusted controller of that owner" in text
+        assert "→ guard       Refuse what no clause allowed" in text
+        assert "verdict  deny by guard (mode here: enforce)" in text
+
+    def test_by_another_policy(self, edit: Path, tmp_path: Path) -> None:
+        policy = written(tmp_path / "p.yaml", f"{HEAD}mode: warn")
+        told = run("policy", "explain", str(edit), "--policy", str(policy), "--format", "json")
+        explanation = json.loads(told.stdout)
+        assert (explanation["verdict"], explanation["mode"]) == ("allow", "warn")
+        assert explanation["warnings"]
+
+    def test_a_scale_needs_its_parent(self, tmp_path: Path) -> None:
+        scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}}
+        request = a_request(
+            subResource="scale",
+            oldObject=scale | {"spec": {"replicas": 1}},
+            object=scale | {"spec": {"replicas": 2}},
+        )
+        review = tmp_path / "scale.json"
+        review.write_bytes(as_review(request))
+        alone = run("policy", "explain", str(review))
+        assert alone.returncode == 1
+        assert "--parent" in alone.stderr
+        parent = written(tmp_path / "web.json", json.dumps(a_deployment()))
+        told = run("policy", "explain", str(review), "--parent", str(parent), "--format", "json")
+        assert json.loads(told.stdout)["verdict"] == "deny"
+
+    def test_what_is_no_review(self, tmp_path: Path) -> None:
+        result = run("policy", "explain", str(written(tmp_path / "x.json", "{}")))
+        assert result.returncode == 1
+        assert "not an admission.k8s.io/v1 AdmissionReview" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+class TestTest:
+    def cases(self, *expectations: dict[str, Any]) -> str:
+        return json.dumps(
+            {
+                "cases": [
+                    {"name": f"case {number}", "review": "edit.json", "expect": expected}
+                    for number, expected in enumerate(expectations, start=1)
+                ]
+            }
+        )
+
+    def test_what_is_as_expected_passes(self, edit: Path, tmp_path: Path) -> None:
+        expected = {"verdict": "deny", "clause": "guard", "engine": "flux", "says": "managed by"}
+        written(edit.parent / "cases.yaml", self.cases(expected))
+        result = run("policy", "test", str(tmp_path))
+        assert result.returncode == 0
+        assert result.stdout.endswith("1 passed, 0 failed\n")
+
+    def test_what_is_not_fails_and_says_how(self, edit: Path, tmp_path: Path) -> None:
+        written(edit.parent / "cases.yaml", self.cases({"verdict": "allow"}, {"verdict": "deny"}))
+        junit = tmp_path / "junit.xml"
+        result = run("policy", "test", str(tmp_path), "--junit", str(junit))
+        assert result.returncode == 1
+        assert "verdict is deny, expected allow" in result.stdout
+        suite = ET.fromstring(junit.read_bytes())  # noqa: S314 - written a moment ago
+        assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+
+    def test_a_policy_beside_the_cases_is_used(self, edit: Path, tmp_path: Path) -> None:
+        written(edit.parent / "policy.yaml", f"{HEAD}mode: audit")
+        cases = json.loads(self.cases({"verdict": "allow", "mode": "audit"}))
+        written(edit.parent / "cases.yaml", json.dumps(cases | {"policy": "policy.yaml"}))
+        assert run("policy", "test", str(tmp_path)).returncode == 0
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "cases: [",
+            "cases: [{name: x}]",
+            "cases: [{name: x, review: none, expect: {verdict: deny}}]",
+        ],
+        ids=["not YAML", "not a case", "no review"],
+    )
+    def test_a_case_that_cannot_be_run_is_an_error(self, tmp_path: Path, content: str) -> None:
+        written(tmp_path / "cases.yaml", content)
+        result = run("policy", "test", str(tmp_path))
+        assert result.returncode == 2
+        assert "Traceback" not in result.stderr
+
+    def test_a_folder_without_cases_is_no_success(self, tmp_path: Path) -> None:
+        assert run("policy", "test", str(tmp_path)).returncode == 2
+
+
+class TestSimulate:
+    @pytest.mark.parametrize("content", ["{", "[]", '{"kind": "Pod"}'])
+    def test_what_is_no_audit_log_is_said_with_its_line(self, tmp_path: Path, content: str) -> None:
+        log = written(tmp_path / "audit.log", f"\n{content}\n")
+        result = run("policy", "simulate", str(log))
+        assert result.returncode == 1
+        assert f"{log}:2: not" in result.stderr
+
+    def test_what_cannot_be_judged_is_counted_with_the_reason(self, tmp_path: Path) -> None:
+        event = {
+            "kind": "Event",
+            "stage": "ResponseComplete",
+            "verb": "patch",
+            "user": {"username": "developer"},
+            "objectRef": {"resource": "deployments", "namespace": "shop", "name": "web"},
+            "responseStatus": {"code": 200},
+        }
+        log = tmp_path / "audit.log.gz"
+        log.write_bytes(gzip.compress(json.dumps(event).encode()))
+        result = run("policy", "simulate", str(log))
+        assert result.stdout.splitlines() == [
+            "0 writes judged, 0 would have been denied",
+            "      1  not judged: the audit policy records no objects here",
+        ]
+
+
+def test_the_published_schema_is_the_codes_own() -> None:
+    published = Path(__file__).parents[2] / "docs" / "policy.schema.json"
+    assert run("policy", "schema").stdout == published.read_text()

@@ -1,0 +1,169 @@
+"""What the API server asks the webhook about, by the conditions that follow from a policy."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.applications import Manifest, by_flux, deployment
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.guard import Guard, registered, serving
+from tests.cluster.kubectl import Caller
+from tests.cluster.recording import Proxy, proxied
+
+POLICY = """
+reservedNamespaces: [reserved-*]
+emergencyGroup: firefighters
+markers:
+  - {name: deployer, annotation: example.com/deployed-by, value: deployer, controllers: [deployer]}
+"""
+
+
+@pytest.fixture(scope="module")
+def asked(
+    cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Guard, Proxy]]:
+    """Return a guard, and the proxy through which the API server asks it."""
+    with (
+        serving(cluster, tmp_path_factory.mktemp("guard"), POLICY) as guard,
+        proxied(guard) as (proxy, url),
+        registered(cluster, url, guard.certificates.authority, guard.policy),
+    ):
+        yield guard, proxy
+
+
+@contextmanager
+def questions(proxy: Proxy, expected: int) -> Iterator[None]:
+    """Assert that the API server asks that often; it may ask again about one write."""
+    before = len(proxy.reviews)
+    yield
+    seen = len(proxy.reviews) - before
+    assert seen == expected if expected == 0 else seen >= expected
+
+
+def config_map(name: str, namespace: str, **annotations: str) -> Manifest:
+    metadata = {"name": name, "namespace": namespace, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def test_nobody_is_asked_about_unmanaged_objects(
+    asked: tuple[Guard, Proxy], namespace: str
+) -> None:
+    guard, proxy = asked
+    developer = guard.cluster.as_("developer")
+    with questions(proxy, 0):
+        developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))
+        developer.kubectl("set", "image", "deployment/web", "app=x", "-n", namespace)
+        developer.kubectl("delete", "deployment/web", "-n", namespace)
+
+
+def test_an_engines_controller_is_not_asked_about_its_own(
+    asked: tuple[Guard, Proxy], flux_account: Caller, namespace: str
+) -> None:
+    _, proxy = asked
+    with questions(proxy, 0):
+        for replicas in (3, 4):
+            manifest = by_flux(deployment("web", namespace, replicas=replicas), "shop")
+            flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+        flux_account.kubectl("delete", "deployment/web", "-n", namespace)
+
+
+def test_another_engines_controller_is_a_stranger(
+    asked: tuple[Guard, Proxy], flux_account: Caller, argocd_account: Caller, namespace: str
+) -> None:
+    _, proxy = asked
+    manifest = by_flux(deployment("web", namespace), "shop")
+    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    with questions(proxy, 1):
+        denied = argocd_account.kubectl(
+            "label", "deployment/web", "a=b", "-n", namespace, check=False
+        )
+    assert "is managed by Flux" in denied.stderr
+
+
+def test_the_emergency_group_is_never_asked(
+    asked: tuple[Guard, Proxy], flux_account: Caller, namespace: str
+) -> None:
+    guard, proxy = asked
+    manifest = by_flux(deployment("web", namespace), "shop")
+    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    posing = ("--as=root", "--as-group=firefighters", "--as-group=system:masters")
+    with questions(proxy, 0):
+        admin = guard.cluster.as_("admin")
+        admin.kubectl("scale", "deployment/web", "--replicas=9", "-n", namespace, *posing)
+        admin.kubectl("set", "image", "deployment/web", "app=x", "-n", namespace, *posing)
+        admin.kubectl("delete", "deployment/web", "-n", namespace, *posing)
+
+
+def test_a_marker_of_ones_own_guards_like_an_engines(
+    asked: tuple[Guard, Proxy], namespace: str
+) -> None:
+    guard, proxy = asked
+    admin = guard.cluster.as_("admin")
+    marks = {"example.com/deployed-by": "deployer"}
+    deployer = ("--as=deployer", "--as-group=system:masters")
+    with questions(proxy, 0):
+        admin.kubectl("create", "-f", "-", *deployer, stdin=config_map("it", namespace, **marks))
+    with questions(proxy, 1):
+        denied = guard.cluster.as_("developer").kubectl(
+            "patch", "configmap/it", "-n", namespace, "-p", '{"data": {"a": "b"}}', check=False
+        )
+    assert f"ConfigMap {namespace}/it is managed by deployer" in denied.stderr
+
+
+def test_only_gitops_creates_in_a_reserved_namespace(asked: tuple[Guard, Proxy]) -> None:
+    guard, _ = asked
+    admin, developer = guard.cluster.as_("admin"), guard.cluster.as_("developer")
+    admin.kubectl("create", "namespace", "reserved-1")
+    denied = developer.kubectl(
+        "create", "-f", "-", stdin=config_map("own", "reserved-1"), check=False
+    )
+    assert "namespace reserved-1 is reserved for GitOps" in denied.stderr
+    # Kubernetes itself goes on working in there.
+    assert guard.cluster.get("serviceaccount/default", "-n", "reserved-1")
+
+
+def test_what_is_scaled_is_known_even_in_its_first_second(
+    asked: tuple[Guard, Proxy], flux_account: Caller, namespace: str
+) -> None:
+    """The watch has not told about it yet: it is read directly."""
+    guard, _ = asked
+    for name in ("one", "two", "three"):
+        manifest = by_flux(deployment(name, namespace), "shop")
+        flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+        denied = guard.cluster.as_("developer").kubectl(
+            "scale", f"deployment/{name}", "--replicas=9", "-n", namespace, check=False
+        )
+        assert "scale.glasswarden.io" in denied.stderr
+        assert "is managed by Flux" in denied.stderr
+
+
+def test_an_ordinary_deployment_is_scaled_as_ever(
+    asked: tuple[Guard, Proxy], namespace: str
+) -> None:
+    guard, _ = asked
+    developer = guard.cluster.as_("developer")
+    developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))
+    developer.kubectl("scale", "deployment/web", "--replicas=9", "-n", namespace)
+
+
+def test_a_scale_that_nobody_can_judge_fails_open_and_leaves_a_trace(
+    cluster: ControlPlane, tmp_path: Path, flux_account: Caller, namespace: str
+) -> None:
+    """Without the right to look the parent up, the webhook says so instead of guessing."""
+    manifest = by_flux(deployment("web", namespace), "shop")
+    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    with (
+        serving(cluster, tmp_path, role=None) as guard,
+        registered(cluster, guard.url, guard.certificates.authority, guard.policy),
+    ):
+        cluster.as_("developer").kubectl("scale", "deployment/web", "--replicas=9", "-n", namespace)
+    traces = [
+        key
+        for event in cluster.audit_events()
+        if event.get("objectRef", {}).get("namespace") == namespace
+        for key in event.get("annotations", {})
+        if key.startswith("failed-open.validating.webhook.admission.k8s.io/")
+    ]
+    assert traces

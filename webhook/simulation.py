@@ -1,0 +1,183 @@
+"""What a policy would have decided about writes of the past, from the API server's audit log.
+
+An audit event holds the object after the write, never before it. The log itself tells what an
+object was when an earlier event shows it; otherwise the changed fields are those that managedFields
+put down to the writer, which may be more than this one write changed. What cannot be judged is
+counted with the reason, and never passes for "allowed".
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qs, urlsplit
+
+from glasswarden.kube.diff import ABSENT, Change
+from glasswarden.kube.managed import entries_of, manager_from_user_agent, owned_paths
+from glasswarden.kube.objects import Object
+from glasswarden.policy.decide import decide
+from glasswarden.policy.decision import Decision
+from glasswarden.policy.policy import Policy
+from glasswarden.policy.write import Operation, Write
+from webhook.review import Options, Request, Resource, UserInfo
+from webhook.writes import write_of
+
+Event: TypeAlias = dict[str, Any]
+
+_OPERATIONS: Final = {
+    "create": Operation.CREATE,
+    "update": Operation.UPDATE,
+    "patch": Operation.UPDATE,
+    "delete": Operation.DELETE,
+}
+_FIRST_FAILURE: Final = 300
+
+_Key: TypeAlias = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A write of the past with the verdict that it would have met."""
+
+    event: Event
+    write: Write
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A write of the past about which the log says too little."""
+
+    event: Event
+    reason: str
+
+
+def simulate(events: Iterable[Event], policy: Policy) -> Iterator[Judged | Unjudged]:
+    """Yield what *policy* would have decided about each write among *events*, in their order."""
+    known: dict[_Key, Object] = {}
+    for event in events:
+        if not _is_write(event):
+            continue
+        outcome = _judge(event, policy, known)
+        _remember(event, known)
+        if outcome is not None:
+            yield outcome
+
+
+def _is_write(event: Event) -> bool:
+    """Tell whether *event* is a write that was stored; a dry run was not."""
+    return (
+        event.get("stage") == "ResponseComplete"
+        and event.get("verb") in _OPERATIONS
+        and event.get("responseStatus", {}).get("code", 0) < _FIRST_FAILURE
+        and "dryRun=" not in event.get("requestURI", "")
+        and "objectRef" in event
+    )
+
+
+def _judge(event: Event, policy: Policy, known: dict[_Key, Object]) -> Judged | Unjudged | None:
+    subresource = event["objectRef"].get("subresource", "")
+    if subresource not in {"", "scale", "ephemeralcontainers", "resize"}:
+        return None
+    old, new = known.get(_key(event)), _object(event)
+    if subresource == "scale":
+        if old is None:
+            return Unjudged(event, "the log does not show what was scaled")
+        return _decided(event, policy, _request(event, *_scaled(event, old)), parent=old)
+    if old is None and new is None:
+        return Unjudged(event, "the audit policy records no objects here")
+    return _decided(event, policy, _request(event, old, new))
+
+
+def _decided(
+    event: Event, policy: Policy, request: Request, parent: Object | None = None
+) -> Judged:
+    write = write_of(request, policy, parent)
+    if write.operation is Operation.UPDATE and request.old_object is None:
+        write = replace(write, changes=_inferred(event, request.object or {}))
+    return Judged(event, write, decide(write, policy, datetime.now(UTC)))
+
+
+def _request(event: Event, old: Object | None, new: Object | None) -> Request:
+    reference = event["objectRef"]
+    user = event.get("impersonatedUser") or event["user"]
+    operation = _OPERATIONS[event["verb"]]
+    return Request(
+        uid=event.get("auditID", ""),
+        operation=operation,
+        user_info=UserInfo(user.get("username", ""), "", tuple(user.get("groups", ()))),
+        resource=Resource(
+            reference.get("apiGroup", ""), reference.get("apiVersion", ""), reference["resource"]
+        ),
+        sub_resource=reference.get("subresource", ""),
+        namespace=reference.get("namespace", ""),
+        object=None if operation is Operation.DELETE else new,
+        old_object=_before(operation, old, new),
+        options=Options(_manager(event)),
+    )
+
+
+def _before(operation: Operation, old: Object | None, new: Object | None) -> Object | None:
+    if operation is Operation.CREATE:
+        return None
+    # A deletion is answered with the object as it was.
+    return old or new if operation is Operation.DELETE else old
+
+
+def _scaled(event: Event, parent: Object) -> tuple[Object, Object]:
+    """Return the Scale before and after: what the log shows, and what the parent had."""
+    replicas = (event.get("responseObject") or {}).get("spec", {}).get("replicas")
+    before = {"spec": {"replicas": parent.get("spec", {}).get("replicas")}}
+    return before, {"spec": {"replicas": replicas}}
+
+
+def _inferred(event: Event, new: Object) -> tuple[Change, ...]:
+    """Return changes at every field that managedFields put down to the writer of *event*."""
+    manager = _manager(event)
+    entries = [entry for entry in entries_of(new) if entry.manager == manager]
+    if not entries:
+        return ()
+    latest = max(entries, key=lambda entry: entry.time)
+    return tuple(
+        Change(path, ABSENT, ABSENT, latest.manager, latest.operation)
+        for path in owned_paths(latest.fields)
+    )
+
+
+def _manager(event: Event) -> str:
+    """Return the field manager that the request named, or that the API server took for it."""
+    query = parse_qs(urlsplit(event.get("requestURI", "")).query)
+    named = query.get("fieldManager", [""])[0]
+    return named or manager_from_user_agent(event.get("userAgent", ""))
+
+
+def _remember(event: Event, known: dict[_Key, Object]) -> None:
+    """Keep what the object is after *event*, for the events that follow."""
+    key, new = _key(event), _object(event)
+    subresource = event["objectRef"].get("subresource", "")
+    if subresource == "scale" and key in known and new is not None:
+        spec = known[key].get("spec", {}) | {"replicas": new.get("spec", {}).get("replicas")}
+        known[key] = known[key] | {"spec": spec}
+    elif event["verb"] == "delete" and not subresource:
+        known.pop(key, None)
+    elif new is not None and not subresource:
+        known[key] = new
+
+
+def _object(event: Event) -> Object | None:
+    """Return the object that *event* shows, if it shows one."""
+    found = event.get("responseObject")
+    if not isinstance(found, dict) or found.get("kind") in {None, "Status"}:
+        return None
+    return found
+
+
+def _key(event: Event) -> _Key:
+    reference = event["objectRef"]
+    name = reference.get("name") or (_object(event) or {}).get("metadata", {}).get("name", "")
+    return (
+        reference.get("apiGroup", ""),
+        reference["resource"],
+        reference.get("namespace", ""),
+        name,
+    )
