@@ -41,7 +41,7 @@ def run(lab: Lab) -> list[Figure]:
 def _start(lab: Lab) -> Knocks:
     [port] = free_ports(1)
     plan = lab.plan(ledger="starts")
-    url = f"https://{LOOPBACK}:{port}/validate"
+    url = f"https://{LOOPBACK}:{port}{plan.path}"
     flags = ["-url", url, "-ca", str(plan.authority), "-body", str(lab.file(guarded_update()))]
     command = [str(lab.programs / "knock"), *flags, "-limit", f"{LIMIT}s"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as knocking:

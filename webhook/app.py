@@ -8,6 +8,7 @@ import asyncio
 import os
 import socket
 import ssl
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -23,10 +24,12 @@ from webhook.admission import Admission
 from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.kubeconfig import access_from
+from webhook.metrics import LATENCY, REFUSALS
 from webhook.pages import new_pages
 from webhook.parents import Parents
+from webhook.policy_file import PolicyUnreadable
 from webhook.recorder import Recorder
-from webhook.rules import PolicyUnreadable, Rules
+from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.sources import Sources
 from webhook.tls import CertificateUnusable, new_context, renew
@@ -34,6 +37,7 @@ from webhook.tls import CertificateUnusable, new_context, renew
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+_Act = Callable[[Admission, bytes], Awaitable[bytes]]
 
 # etcd bounds an object at 1.5 MiB; a review holds two of them, as JSON, and some words around.
 LARGEST_BODY = 8 * 1024 * 1024
@@ -52,7 +56,10 @@ class Application:
         self._settings = settings
         self._pages = WsgiToAsgi(new_pages())  # type: ignore[no-untyped-call]
         self._process: _Process | None = None
-        self._validate_path = f"/validate/{settings.caller_token}"
+        self._acts = {
+            f"/validate/{settings.caller_token}": Admission.validate,
+            f"/mutate/{settings.caller_token}": Admission.mutate,
+        }
 
     @property
     def tls(self) -> ssl.SSLContext:
@@ -69,9 +76,9 @@ class Application:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["path"] == self._validate_path and scope["method"] == "POST":
-            await self._validate(scope, receive, send)
-        elif scope["path"].startswith("/validate"):
+        elif (act := self._acts.get(scope["path"])) and scope["method"] == "POST":
+            await self._review(act, scope, receive, send)
+        elif scope["path"].startswith(("/validate", "/mutate")):
             await self._turn_away(scope, send)
         else:
             await self._pages(scope, receive, send)
@@ -92,18 +99,23 @@ class Application:
     async def _turn_away(self, scope: Message, send: Send) -> None:
         """Refuse somebody who does not know where the API server calls."""
         log.warning("stranger turned away", peer=str(scope.get("client")))
+        REFUSALS.labels(HTTPStatus.FORBIDDEN.value).inc()
         await _respond(send, HTTPStatus.FORBIDDEN, b"not the API server")
 
-    async def _validate(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def _review(self, act: _Act, scope: Message, receive: Receive, send: Send) -> None:
         try:
             body = await _read(scope, receive)
-            status, content = HTTPStatus.OK, await self._started.admission.validate(body)
+            start = time.perf_counter()
+            status, content = HTTPStatus.OK, await act(self._started.admission, body)
+            LATENCY.observe(time.perf_counter() - start)
         except RequestRefused as refusal:
-            log.warning("review refused", status=int(refusal.status), reason=str(refusal))
+            log.warning("review refused", status=refusal.status.value, reason=str(refusal))
+            REFUSALS.labels(refusal.status.value).inc()
             status, content = refusal.status, str(refusal).encode()
         except Exception:
             # The outermost edge: the API server's failurePolicy decides, never a silent allow.
             log.exception("review failed")
+            REFUSALS.labels(HTTPStatus.INTERNAL_SERVER_ERROR.value).inc()
             status, content = HTTPStatus.INTERNAL_SERVER_ERROR, b"internal error"
         await _respond(send, status, content)
 

@@ -1,8 +1,9 @@
 """What Flask serves: the answers to probes and to the curious."""
 
-from flask import Flask
+from flask import Flask, Response
 
 from glasswarden import __version__
+from webhook.metrics import CONTENT_TYPE, exposition
 
 
 def new_pages() -> Flask:
@@ -17,6 +18,10 @@ def new_pages() -> Flask:
     def readyz() -> str:
         # A process accepts connections only after its ledger was opened: an answer is readiness.
         return "ok\n"
+
+    @pages.get("/metrics")
+    def metrics() -> Response:
+        return Response(exposition(), content_type=CONTENT_TYPE)
 
     @pages.get("/version")
     def version() -> dict[str, str]:

@@ -1,17 +1,28 @@
 """Durable before the answer: entries that arrive together are chained and committed together."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import Protocol
 
 from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.record import Entry, Record
-from glasswarden.ledger.sqlite import SqliteLedger
+
+
+class Ledger(Protocol):
+    """Where records are kept, as far as a writer is concerned."""
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Store *records*, all or none, or raise `LedgerError`."""
+
+    def close(self) -> None:
+        """Give the database back."""
 
 
 class Recorder:
     """The one writer of a process. Belongs to one event loop; not safe from other threads."""
 
-    def __init__(self, ledger: SqliteLedger, chain: Chain) -> None:
+    def __init__(self, ledger: Ledger, chain: Chain) -> None:
         self._ledger = ledger
         self._chain = chain
         self._waiting: list[tuple[Entry, asyncio.Future[Record]]] = []

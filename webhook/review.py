@@ -3,6 +3,7 @@
 Nothing here decides anything: `writes` makes a `Write` of what is read here.
 """
 
+import json
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -59,19 +60,37 @@ class Review(msgspec.Struct, frozen=True, rename="camel"):
     request: Request
 
 
-_decoder = msgspec.json.Decoder(Review)
+_decoder = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
 
 
 def parse_review(body: bytes) -> Request:
     """Return the request inside *body*, or raise `ReviewMalformed` saying what is wrong with it."""
     try:
-        request = _decoder.decode(body).request
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        request = msgspec.convert(_decoded(body), Review).request
+    except (ValueError, RecursionError) as error:
         raise ReviewMalformed(f"not an admission.k8s.io/v1 AdmissionReview: {error}") from error
     if request.object is None and request.old_object is None:
         raise ReviewMalformed("the review holds neither object nor oldObject")
     return request
+
+
+def _decoded(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the JSON in *body*; raise `ValueError` where it is none, or names a key twice.
+
+    Of two equal keys one reader takes the first and another the last: a review that means two
+    things is no review. Decoding drops one of them, so what encodes to the same bytes has none;
+    only what was spelled otherwise, such as an escaped `<`, is looked at key by key.
+    """
+    value = _decoder.decode(body)
+    if _encoder.encode(value) != body:
+        json.loads(body, object_pairs_hook=_without_repeats)
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> None:
+    if len(pairs) != len({key for key, _ in pairs}):
+        raise ValueError("a key stands twice in one object")
 
 
 def answer(uid: str, decision: Decision, audit: dict[str, str]) -> bytes:

@@ -9,16 +9,13 @@ from typing import Final
 
 import structlog
 
-from glasswarden.policy.file import PolicyInvalid, parse_document
-from glasswarden.policy.policy import DEFAULT, Policy, policy_of
+from glasswarden.policy.policy import DEFAULT
+from webhook.metrics import POLICY_RELOADS
+from webhook.policy_file import PolicyUnreadable, parse_policy, read_text
 
 POLL_SECONDS: Final = 1.0
 
 log = structlog.get_logger()
-
-
-class PolicyUnreadable(Exception):
-    """The policy file cannot be read, or is no policy; mend it."""
 
 
 class Rules:
@@ -26,9 +23,9 @@ class Rules:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._text = "" if path is None else _read(path)
+        self._text = "" if path is None else read_text(path)
         self._complaint = ""
-        self.policy = DEFAULT if path is None else _parse(path, self._text)
+        self.policy = DEFAULT if path is None else parse_policy(path, self._text)
 
     async def follow(self) -> None:
         """Take the file up again whenever it changes, for as long as the process lives."""
@@ -41,39 +38,20 @@ class Rules:
         if self._path is None:
             return
         try:
-            text = _read(self._path)
+            text = read_text(self._path)
             if text == self._text:
                 return
             self._text = text
-            self.policy = _parse(self._path, text)
+            self.policy = parse_policy(self._path, text)
         except PolicyUnreadable as error:
             self._complain(str(error))
         else:
             log.info("policy reloaded", digest=self.policy.digest)
+            POLICY_RELOADS.labels("taken").inc()
 
     def _complain(self, reason: str) -> None:
         """Say that the file cannot be used, once for each reason."""
         if reason != self._complaint:
             log.warning("policy not reloaded", reason=reason, serving=self.policy.digest)
+            POLICY_RELOADS.labels("refused").inc()
         self._complaint = reason
-
-
-def load_policy(path: Path) -> Policy:
-    """Return the policy in the file at *path*, or raise `PolicyUnreadable`."""
-    return _parse(path, _read(path))
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise PolicyUnreadable(f"{path}: {error}") from error
-
-
-def _parse(path: Path, text: str) -> Policy:
-    try:
-        return policy_of(parse_document(text))
-    except PolicyInvalid as error:
-        mistake = error.mistake
-        place = f"{path}:{mistake.line}:{mistake.column}"
-        raise PolicyUnreadable(f"{place}: {mistake.message}") from error

@@ -8,6 +8,7 @@ from gunicorn.app.base import BaseApplication
 
 from webhook.app import Application
 from webhook.logs import ServerLog, configure_logs
+from webhook.metrics import forget_process
 from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.tls import new_context
@@ -77,6 +78,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn ships no types
             "ssl_context": self._tls,
             "logger_class": ServerLog,
             "control_socket_disable": True,
+            "child_exit": lambda _arbiter, worker: forget_process(worker.pid),
         }
 
     def _tls(self, _config: object, _default: object) -> ssl.SSLContext:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from bench.lab import golang, servers
 from bench.lab.load import Load, Sample, parse_sample
 from bench.lab.servers import Plan, Server
+from tests.cluster.guard import webhook_configuration
 from tests.cluster.processes import LOOPBACK, Processes, tail_of
 
 SLACK: Final = 30
@@ -50,13 +52,22 @@ class Lab:
             path.write_bytes(content)
         return path
 
-    def plan(self, workers: int = 1, ledger: str = "ledger") -> Plan:
-        """Return how the product is started, with *ledger* as the name of its ledger."""
-        return servers.glasswarden(self.certs, self.folder / f"{ledger}.db", workers)
+    @cached_property
+    def path(self) -> str:
+        """Where the product takes reviews: whatever it has the API server told."""
+        told: Any = webhook_configuration(f"https://{LOOPBACK}", self.certs / "ca.crt")
+        return urlsplit(str(told["webhooks"][0]["clientConfig"]["url"])).path
 
-    def glasswarden(self, workers: int = 1) -> AbstractContextManager[Server]:
+    def plan(self, workers: int = 1, policy: Path | None = None, ledger: str = "ledger") -> Plan:
+        """Return how the product is started, with *ledger* as the name of its ledger."""
+        store = self.folder / f"{ledger}.db"
+        return servers.glasswarden(self.certs, self.path, store, workers, policy)
+
+    def glasswarden(
+        self, workers: int = 1, policy: Path | None = None
+    ) -> AbstractContextManager[Server]:
         """Run the product."""
-        return servers.running(self.plan(workers), self.processes)
+        return servers.running(self.plan(workers, policy), self.processes)
 
     def go(self, *, raw: bool) -> AbstractContextManager[Server]:
         """Run the Go webhook that allows everything."""
@@ -83,7 +94,7 @@ class Lab:
         self, program: str, server: Server, review: bytes, flags: list[str], seconds: float
     ) -> bytes:
         """Return what a Go client prints that asks *server* about *review*."""
-        where = ["-url", f"{server.url}/validate", "-ca", str(server.authority)]
+        where = ["-url", f"{server.url}{server.path}", "-ca", str(server.authority)]
         command = [str(self.programs / program), *where, "-body", str(self.file(review)), *flags]
         try:
             done = subprocess.run(command, check=True, capture_output=True, timeout=seconds + SLACK)

@@ -32,6 +32,8 @@ class Server:
 
     name: str
     url: str
+    path: str
+    """Where reviews are posted to."""
     authority: Path
     process: Process
     seconds: float
@@ -50,20 +52,22 @@ class Plan:
     name: str
     command: tuple[str, ...]
     authority: Path
+    path: str
 
 
-def glasswarden(certs: Path, ledger: Path, workers: int) -> Plan:
-    """Return how the product is started."""
+def glasswarden(certs: Path, path: str, ledger: Path, workers: int, policy: Path | None) -> Plan:
+    """Return how the product is started, which takes reviews at *path*."""
     flags = ["--bind", f"{LOOPBACK}:{{port}}", "--certs", str(certs)]
     flags += ["--ledger", f"sqlite://{ledger}", "--workers", str(workers)]
-    return Plan("glasswarden", (str(COMMAND), "webhook", *flags), certs / "ca.crt")
+    flags += ["--policy", str(policy)] if policy else []
+    return Plan("glasswarden", (str(COMMAND), "webhook", *flags), certs / "ca.crt", path)
 
 
 def noop(program: Path, certs: Path, *, raw: bool) -> Plan:
     """Return how the Go webhook is started; *raw* leaves the review's objects undecoded."""
     flags = ["-bind", f"{LOOPBACK}:{{port}}", f"-raw={str(raw).lower()}"]
     flags += ["-cert", str(certs / "tls.crt"), "-key", str(certs / "tls.key")]
-    return Plan("go" if raw else "go-maps", (str(program), *flags), certs / "ca.crt")
+    return Plan("go" if raw else "go-maps", (str(program), *flags), certs / "ca.crt", "/validate")
 
 
 @contextmanager
@@ -92,7 +96,8 @@ def _started(plan: Plan, processes: Processes) -> Server:
             _give_up(process)
         time.sleep(0.002)
     seconds = time.monotonic() - start
-    return Server(plan.name, f"https://{LOOPBACK}:{port}", plan.authority, process, seconds)
+    url = f"https://{LOOPBACK}:{port}"
+    return Server(plan.name, url, plan.path, plan.authority, process, seconds)
 
 
 def _give_up(process: Process) -> None:

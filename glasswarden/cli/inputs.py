@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from glasswarden.policy.policy import Policy
-from webhook.rules import PolicyUnreadable, load_policy
+from webhook.policy_file import PolicyUnreadable, load_policy
 
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 

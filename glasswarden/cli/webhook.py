@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from certs.folder import Folder
-from webhook.rules import PolicyUnreadable
-from webhook.server import AddressUnusable, serve
+from webhook.policy_file import PolicyUnreadable
 from webhook.settings import Settings
 from webhook.tls import CertificateUnusable
 
@@ -71,6 +70,9 @@ def command(
     workers: int,
 ) -> None:
     """Serve admission reviews over TLS until stopped."""
+    # Loaded when it is to serve: it sets up what its processes will share.
+    from webhook.server import AddressUnusable, serve  # noqa: PLC0415
+
     files = Folder(folder)
     settings = Settings(
         bind=bind,

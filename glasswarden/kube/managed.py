@@ -130,7 +130,7 @@ def parse_step(name: str) -> Step | None:
                 return Select(tuple(_decode_keys(text).items()))
             case "v:":
                 return Member(_decode_value(text))
-            case "i:":
+            case "i:" if text.isascii() and text.isdigit():
                 return Index(int(text))
     except (msgspec.DecodeError, ValueError):
         pass

@@ -171,7 +171,7 @@ def covers(patterns: Sequence[PathPattern], path: Path, value: Any) -> bool:  # 
     return True
 
 
-def touches(pattern: PathPattern, path: Path, value: Any) -> bool:  # noqa: ANN401 - JSON
+def overlaps(pattern: PathPattern, path: Path, value: Any) -> bool:  # noqa: ANN401 - JSON
     """Tell whether *pattern* matches *path*, something around it, or something in *value*."""
     end = len(pattern.parts)
     states = pattern.states_at(ROOT)

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from glasswarden.kube.diff import ABSENT
-from glasswarden.kube.path_patterns import PathPattern, covers, parse_pattern
+from glasswarden.kube.diff import is_covered
+from glasswarden.kube.path_patterns import PathPattern, parse_pattern
 from glasswarden.policy.document import Benign
 from glasswarden.policy.write import Operation, Write
 
@@ -32,9 +32,5 @@ def benign_operation(write: Write) -> Benign | None:
 
 def _only(write: Write, pattern: PathPattern) -> bool:
     """Tell whether *write* changes something, and nothing but what *pattern* speaks about."""
-    return bool(write.changes) and all(
-        covers((pattern,), change.path, value)
-        for change in write.changes
-        for value in (change.old, change.new)
-        if value is not ABSENT
-    )
+    covered = (is_covered(change, (pattern,)) for change in write.changes)
+    return bool(write.changes) and all(covered)

@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from glasswarden.kube.diff import ABSENT, Change
+from glasswarden.kube.diff import Change, is_covered
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import DEFAULT_ENGINES, OPTIONAL_ENGINES, Engine, Mark, Owner, marks_of
 from glasswarden.kube.owners.argocd import ArgoCDSettings, argocd
 from glasswarden.kube.owners.custom import custom
-from glasswarden.kube.path_patterns import PathPattern, covers, parse_pattern, touches
+from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
 from glasswarden.policy import document as doc
 from glasswarden.policy.defaults import CONTROLLERS, DELEGATIONS
 from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
@@ -40,12 +40,8 @@ class Delegate:
             (write.actor.name in self.actors or write.manager in self.managers)
             and write.operation in self.operations
             and self.place.fits(write.target, write.owner, write.labels)
-            and all(self._covers(change) for change in write.changes)
+            and all(is_covered(change, self.fields) for change in write.changes)
         )
-
-    def _covers(self, change: Change) -> bool:
-        values = (value for value in (change.old, change.new) if value is not ABSENT)
-        return all(covers(self.fields, change.path, value) for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ class Hidden:
     def holds(self, ref: Ref, change: Change) -> bool:
         """Tell whether a value of *change* is, contains or is part of such a field."""
         return self.kinds.fits(ref) and any(
-            touches(field, change.path, value)
+            overlaps(field, change.path, value)
             for field in self.fields
             for value in (change.old, change.new)
         )

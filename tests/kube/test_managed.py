@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glasswarden.kube.managed import (
-    Entry,
+    FieldsV1,
     entries_of,
     items_of,
     manager_from_user_agent,
@@ -134,8 +134,31 @@ class TestEntries:
         assert entries_of(None) == ()
 
     def test_malformed_fields_are_passed_over(self) -> None:
-        fields = {"f:a": {}, "f:b": 3, "x": {}, "k:{": {}, "k:[]": {}, "v:": {}, "i:x": {}, "": {}}
+        fields = {
+            "f:a": {},
+            "f:b": 3,
+            "x": {},
+            "k:{": {},
+            "k:[]": {},
+            "v:": {},
+            "i:x": {},
+            "i:-1": {},
+            "": {},
+        }
         assert list(owned_paths(fields)) == [path_of("a")]
+
+    def test_depth_is_no_obstacle(self) -> None:
+        deep = path_of(*["a"] * 20_000)
+        fields = fields_owning([deep])
+        assert list(owned_paths(fields)) == [deep]
+        before = entries_of(managed_fields_of(fields))
+        after = entries_of(managed_fields_of(fields_owning([deep, path_of("b")])))
+        assert [entry.manager for entry in writers_between(before, after)] == [""]
+
+
+def managed_fields_of(fields: FieldsV1) -> Object:
+    """Return an object with one entry of these *fields*, nested too deep for a JSON text."""
+    return an_object(metadata={"managedFields": [{"operation": "Update", "fieldsV1": fields}]})
 
 
 class TestWriter:
@@ -319,7 +342,3 @@ def test_a_request_without_a_manager_is_named_by_its_user_agent(
     user_agent: str, manager: str
 ) -> None:
     assert manager_from_user_agent(user_agent) == manager
-
-
-def test_an_entry_is_a_value() -> None:
-    assert Entry("Apply", "m") == Entry("Apply", "m")

@@ -35,6 +35,11 @@ MALFORMED = {
     "NaN": a_review().replace(b'"replicas": 5', b'"replicas": NaN'),
     "nested beyond reason": a_review().replace(b'"replicas": 5', b'"replicas": ' + b"[" * 100_000),
     "a tail": a_review() + b"{}",
+    "two requests": a_review()[:-1] + b', "request": {}}',
+    "two labels of one name": a_review().replace(
+        b'"name": "web"', b'"name": "web", "name": "x"', 1
+    ),
+    "two spellings of one key": a_review()[:-1] + b', "re\\u0071uest": {}}',
 }
 
 

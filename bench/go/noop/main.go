@@ -90,10 +90,11 @@ func main() {
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})
+	// Whatever the path: the same configuration may lead here as to the product.
 	if *raw {
-		mux.HandleFunc("POST /validate", allow[json.RawMessage])
+		mux.HandleFunc("POST /", allow[json.RawMessage])
 	} else {
-		mux.HandleFunc("POST /validate", allow[map[string]any])
+		mux.HandleFunc("POST /", allow[map[string]any])
 	}
 	server := &http.Server{Addr: *bind, Handler: mux, ReadHeaderTimeout: time.Minute}
 	log.Fatal(server.ListenAndServeTLS(*certificate, *key))

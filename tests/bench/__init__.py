@@ -1,0 +1,1 @@
+"""The machinery of the benchmarks, not the machine."""

@@ -1,0 +1,63 @@
+"""A changed policy file is taken up; a broken one changes nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from glasswarden.policy.mode import Mode
+from glasswarden.policy.policy import DEFAULT
+from webhook.policy_file import PolicyUnreadable
+from webhook.rules import Rules
+
+HEAD = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
+
+
+def mode_of(rules: Rules) -> Mode:
+    return rules.policy.document.mode
+
+
+def test_without_a_file_the_built_in_rules_serve() -> None:
+    rules = Rules(None)
+    rules.refresh()
+    assert rules.policy is DEFAULT
+
+
+def test_a_changed_file_is_taken_up(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"{HEAD}mode: warn")
+    rules = Rules(path)
+    path.write_text(f"{HEAD}mode: audit")
+    rules.refresh()
+    assert rules.policy.document.mode is Mode.AUDIT
+
+
+@pytest.mark.parametrize(
+    "text", ["", "mode: [", f"{HEAD}mode: wran"], ids=["empty", "torn", "wrong"]
+)
+def test_a_broken_file_keeps_the_old_rules_until_it_is_mended(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"{HEAD}mode: warn")
+    rules = Rules(path)
+    path.write_text(text)
+    rules.refresh()
+    assert mode_of(rules) is Mode.WARN
+    path.write_text(f"{HEAD}mode: audit")
+    rules.refresh()
+    assert mode_of(rules) is Mode.AUDIT
+
+
+def test_a_file_that_vanishes_keeps_them_too(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"{HEAD}mode: warn")
+    rules = Rules(path)
+    path.unlink()
+    rules.refresh()
+    assert rules.policy.document.mode is Mode.WARN
+
+
+def test_nothing_starts_with_a_broken_file(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"{HEAD}mode: wran")
+    with pytest.raises(PolicyUnreadable) as caught:
+        Rules(path)
+    assert f"{path}:3:7: mode: invalid value 'wran'" in str(caught.value)

@@ -1,0 +1,82 @@
+"""What the webhook counts, over all of its processes.
+
+No label grows without bound: names of people, objects and applications are in the ledger.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+from typing import Final
+
+_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def _share_figures() -> None:
+    """Make the folder that the processes share their figures in, until this process ends.
+
+    prometheus_client looks for it at its first import; the processes that are forked later find the
+    same one, and leave it alone when they end.
+    """
+    folder, maker = tempfile.mkdtemp(prefix="glasswarden-metrics-"), os.getpid()
+    os.environ[_VARIABLE] = folder
+
+    def remove() -> None:
+        if os.getpid() == maker:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+
+
+if _VARIABLE not in os.environ:
+    _share_figures()
+
+from prometheus_client import (  # noqa: E402 - see above
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead  # noqa: E402
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+
+_REGISTRY: Final = CollectorRegistry()
+
+REVIEWS: Final = Counter(
+    "glasswarden_reviews_total",
+    "Reviews answered, by verdict, deciding clause and mode",
+    ["verdict", "clause", "mode"],
+    registry=_REGISTRY,
+)
+REFUSALS: Final = Counter(
+    "glasswarden_refused_requests_total",
+    "Requests that were no review of the API server's, by HTTP status",
+    ["status"],
+    registry=_REGISTRY,
+)
+POLICY_RELOADS: Final = Counter(
+    "glasswarden_policy_reloads_total",
+    "Times that the policy file changed, by whether it could be used",
+    ["outcome"],
+    registry=_REGISTRY,
+)
+LATENCY: Final = Histogram(
+    "glasswarden_review_seconds",
+    "Time from the whole request to its answer",
+    registry=_REGISTRY,
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
+)
+
+
+def exposition() -> bytes:
+    """Return the figures of all processes, as Prometheus reads them."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
+
+
+def forget_process(pid: int) -> None:
+    """Drop what only a living process has to say."""
+    mark_process_dead(pid)  # type: ignore[no-untyped-call]
