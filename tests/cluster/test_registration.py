@@ -1,8 +1,8 @@
 """What the API server asks the webhook about, by the conditions that follow from a policy."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -38,8 +38,15 @@ def questions(proxy: Proxy, expected: int) -> Iterator[None]:
     """Assert that the API server asks that often; it may ask again about one write."""
     before = len(proxy.reviews)
     yield
-    seen = len(proxy.reviews) - before
-    assert seen == expected if expected == 0 else seen >= expected
+    asked = [summary(review) for review in proxy.reviews[before:]]
+    assert len(asked) >= expected
+    assert expected > 0 or asked == []
+
+
+def summary(review: bytes) -> str:
+    request = json.loads(review)["request"]
+    what = f"{request['operation']} {request['resource']['resource']}/{request.get('subResource')}"
+    return f"{request['userInfo']['username']}: {what} {request.get('name')}"
 
 
 def config_map(name: str, namespace: str, **annotations: str) -> Manifest:
@@ -146,24 +153,3 @@ def test_an_ordinary_deployment_is_scaled_as_ever(
     developer = guard.cluster.as_("developer")
     developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))
     developer.kubectl("scale", "deployment/web", "--replicas=9", "-n", namespace)
-
-
-def test_a_scale_that_nobody_can_judge_fails_open_and_leaves_a_trace(
-    cluster: ControlPlane, tmp_path: Path, flux_account: Caller, namespace: str
-) -> None:
-    """Without the right to look the parent up, the webhook says so instead of guessing."""
-    manifest = by_flux(deployment("web", namespace), "shop")
-    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
-    with (
-        serving(cluster, tmp_path, role=None) as guard,
-        registered(cluster, guard.url, guard.certificates.authority, guard.policy),
-    ):
-        cluster.as_("developer").kubectl("scale", "deployment/web", "--replicas=9", "-n", namespace)
-    traces = [
-        key
-        for event in cluster.audit_events()
-        if event.get("objectRef", {}).get("namespace") == namespace
-        for key in event.get("annotations", {})
-        if key.startswith("failed-open.validating.webhook.admission.k8s.io/")
-    ]
-    assert traces

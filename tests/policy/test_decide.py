@@ -153,7 +153,7 @@ class TestDelegated:
         assert decided(write, bare).verdict is DENY
 
     @pytest.mark.parametrize(
-        "name", ["generic-garbage-collector", "namespace-controller", "cronjob-controller"]
+        "name", ["generic-garbage-collector", "namespace-controller", "root-ca-cert-publisher"]
     )
     def test_kubernetes_deletes_what_it_must(self, name: str) -> None:
         actor = Actor(f"system:serviceaccount:kube-system:{name}")

