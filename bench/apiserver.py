@@ -12,11 +12,12 @@ import msgspec
 from bench.lab.figure import TIMES, CannotRun, Figure, Goal, Unexpected, times
 from bench.lab.lab import SLACK, Lab
 from bench.lab.objects import FLUX, Object, compact, deployment, size_of, variables_for
+from bench.lab.registration import validating_configuration
 from bench.lab.servers import Server
 from tests.cluster.build import missing
 from tests.cluster.catalogue import KUBERNETES
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.guard import registered, webhook_configuration
+from tests.cluster.guard import registered
 from tests.cluster.patience import eventually
 
 SIZE = 12_000
@@ -201,7 +202,7 @@ def _conditioned(go: Server) -> Object:
 
 def _asking(go: Server, name: str) -> Object:
     """Return our own configuration under another name, for the Go webhook."""
-    configuration: Object = dict(webhook_configuration(go.url, go.authority))
+    configuration = validating_configuration(go.url, go.authority)
     configuration["metadata"]["name"] = name
     configuration["webhooks"] = configuration["webhooks"][:1]
     configuration["webhooks"][0]["name"] = f"{name}.bench.glasswarden.io"

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from bench.lab import golang, servers
 from bench.lab.load import Load, Sample, parse_sample
+from bench.lab.registration import validating_configuration
 from bench.lab.servers import Plan, Server
-from tests.cluster.guard import webhook_configuration
 from tests.cluster.processes import LOOPBACK, Processes, tail_of
 
 SLACK: Final = 30
@@ -55,7 +55,7 @@ class Lab:
     @cached_property
     def path(self) -> str:
         """Where the product takes reviews: whatever it has the API server told."""
-        told: Any = webhook_configuration(f"https://{LOOPBACK}", self.certs / "ca.crt")
+        told = validating_configuration(f"https://{LOOPBACK}", self.certs / "ca.crt")
         return urlsplit(str(told["webhooks"][0]["clientConfig"]["url"])).path
 
     def plan(self, workers: int = 1, policy: Path | None = None, ledger: str = "ledger") -> Plan:

@@ -1,0 +1,71 @@
+"""What the documentation says is true."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from glasswarden.cli.main import main
+from glasswarden.policy.decision import Clause
+from glasswarden.policy.file import parse_document
+from glasswarden.policy.policy import policy_of
+from webhook import metrics
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("manifests/*.md")])
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def code_of(page: Path) -> str:
+    """Return what stands in code blocks and between backticks."""
+    found = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`", page.read_text(), re.DOTALL)
+    return "\n".join("".join(pair) for pair in found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
+    local = [link for link in links if not link.startswith("https://")]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_make_target_shown_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z]+)", code_of(page))) - targets == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_shown_can_be_typed(page: Path) -> None:
+    for line in re.findall(r"\bglasswarden ([a-z][^\n|]*)", code_of(page)):
+        words = line.split()
+        command: click.Command = main
+        while isinstance(command, click.Group):
+            found = command.get_command(click.Context(command), words.pop(0))
+            assert found is not None, line
+            command = found
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known, line
+
+
+def test_the_full_example_is_a_policy() -> None:
+    [example] = re.findall(
+        r"```yaml\n(apiVersion.*?)```", (DOCS / "policy.md").read_text(), re.DOTALL
+    )
+    assert policy_of(parse_document(example)).cluster == "prod-eu"
+
+
+def test_every_clause_is_explained() -> None:
+    explained = re.findall(r"^\| `([a-z]+)` \|", (DOCS / "policy.md").read_text(), re.MULTILINE)
+    assert explained == list(Clause)
+
+
+def test_every_metric_is_documented() -> None:
+    documented = set(re.findall(r"^\| `(\w+)`", (DOCS / "metrics.md").read_text(), re.MULTILINE))
+    families = {family.name for family in metrics._REGISTRY.collect()}
+    assert {name.removesuffix("_total") for name in documented} == families
