@@ -9,7 +9,7 @@ import structlog
 
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.policy.decide import decide
-from glasswarden.policy.decision import Clause, Decision, Verdict
+from glasswarden.policy.decision import Decision
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
 from webhook.apiserver import ApiServerError
@@ -53,11 +53,6 @@ class Admission:
             audit = await self._record(write, decision, policy, now)
         REVIEWS.labels(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
-
-    async def mutate(self, body: bytes) -> bytes:
-        """Return the answer to a review that may change the object: nothing is changed yet."""
-        request = parse_review(body)
-        return answer(request.uid, Decision(Verdict.ALLOW, Clause.UNMANAGED), {})
 
     async def _parent(self, request: Request) -> Object:
         """Return the object that a Scale scales, or raise `CannotTell`."""

@@ -1,7 +1,7 @@
 """What a decided write leaves in the ledger."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.objects import Ref
@@ -9,6 +9,9 @@ from glasswarden.ledger.record import Entry, new_id
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
+
+MOST_CHANGES: Final = 200
+"""More than a person makes at once; a list of ten thousand items turned round has twice as many."""
 
 
 def entry_of(
@@ -38,7 +41,8 @@ def entry_of(
         engine=owner.engine if owner else "",
         app=owner.app if owner else "",
         app_namespace=(owner.namespace or "") if owner else "",
-        changes=tuple(_change(ref, change, policy) for change in write.changes),
+        changes=tuple(_change(ref, change, policy) for change in write.changes[:MOST_CHANGES]),
+        unlisted=max(0, len(write.changes) - MOST_CHANGES),
     )
 
 

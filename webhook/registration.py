@@ -15,10 +15,6 @@ from webhook import cel
 
 GUARD: Final = "guard.glasswarden.io"
 SCALE: Final = "scale.glasswarden.io"
-BREAK: Final = "break.glasswarden.io"
-
-BREAK_GLASS: Final = "breakglass.glasswarden.io/"
-"""What the annotations of break-glass begin with."""
 
 TIMEOUT_SECONDS: Final = 5
 OUR_NAMESPACE: Final = "glasswarden"
@@ -50,7 +46,10 @@ class Endpoint:
 
 def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
     """Return the ValidatingWebhookConfiguration for a webhook at *endpoint*."""
-    client = _client(endpoint, "validate")
+    client = {
+        "url": f"{endpoint.url.rstrip('/')}/validate/{endpoint.caller_token}",
+        "caBundle": base64.b64encode(endpoint.authority_pem).decode(),
+    }
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
@@ -60,32 +59,6 @@ def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, An
             "annotations": {"glasswarden.io/policy": policy.digest},
         },
         "webhooks": [_guard(policy, client), _scale(policy, client)],
-    }
-
-
-def mutating_configuration(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the MutatingWebhookConfiguration: asked only where break-glass is involved.
-
-    It fails open: without it nobody is let in, for only what it writes opens anything.
-    """
-    carries = (
-        "has(o.metadata.annotations) && o.metadata.annotations.exists(key, "
-        f"key.startsWith({cel.text(BREAK_GLASS)}))"
-    )
-    conditions = {"break-glass": f"[object, oldObject].exists(o, o != null && {carries})"}
-    entry = _entry(BREAK, _client(endpoint, "mutate"), ["*"], ["CREATE", "UPDATE"], conditions)
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": "glasswarden", "labels": {"app.kubernetes.io/name": "glasswarden"}},
-        "webhooks": [entry | {"failurePolicy": "Ignore", "reinvocationPolicy": "IfNeeded"}],
-    }
-
-
-def _client(endpoint: Endpoint, act: str) -> dict[str, str]:
-    return {
-        "url": f"{endpoint.url.rstrip('/')}/{act}/{endpoint.caller_token}",
-        "caBundle": base64.b64encode(endpoint.authority_pem).decode(),
     }
 
 

@@ -32,9 +32,9 @@ def review(old: Object, new: Object, user: str) -> bytes:
         "dryRun": False,
         "options": {"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"},
     }
-    return compact(
-        {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
-    )
+    sent = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    # Go's encoder ends every document with a line feed, so this is what reaches a webhook.
+    return compact(sent) + b"\n"
 
 
 def unmanaged_update() -> bytes:

@@ -11,7 +11,6 @@ from webhook.policy_file import PolicyUnreadable, load_policy
 from webhook.registration import (
     Endpoint,
     PolicyTooLarge,
-    mutating_configuration,
     validating_configuration,
 )
 
@@ -45,7 +44,7 @@ def command() -> None:
     help="File with the rules that the webhook will go by; the built-in ones without it.",
 )
 def webhooks(url: str, folder: Folder, policy_file: Path | None) -> None:
-    """Print the webhook configurations, as JSON, for `kubectl apply -f -`.
+    """Print the webhook configuration, as JSON, for `kubectl apply -f -`.
 
     It follows from the policy: print and apply it again when engines, controllers, markers,
     reserved namespaces or the emergency group change. It holds the path that only the API server
@@ -55,9 +54,9 @@ def webhooks(url: str, folder: Folder, policy_file: Path | None) -> None:
         token = folder.caller_token.read_text().strip()
         endpoint = Endpoint(url, folder.authority.read_bytes(), token)
         policy = load_policy(policy_file) if policy_file else DEFAULT
-        items = [validating_configuration(policy, endpoint), mutating_configuration(endpoint)]
+        configuration = validating_configuration(policy, endpoint)
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from error
     except (PolicyUnreadable, PolicyTooLarge) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
+    click.echo(json.dumps(configuration, indent=2))

@@ -43,6 +43,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     app: str
     app_namespace: str
     changes: tuple[dict[str, Any], ...]
+    unlisted: int = 0
+    """How many changes there were beyond those in `changes`."""
 
 
 class Record(Entry, frozen=True, kw_only=True):

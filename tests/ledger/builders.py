@@ -36,5 +36,6 @@ def an_entry(**differing: Any) -> Entry:  # noqa: ANN401 - any field of an entry
         "app": "shop",
         "app_namespace": "flux-system",
         "changes": ({"path": "/spec/replicas", "old": 3, "new": 5},),
+        "unlisted": 0,
     }
     return Entry(**fields | differing)
