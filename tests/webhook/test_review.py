@@ -1,6 +1,7 @@
 """Untrusted bytes become a request, or a refusal that says what is wrong with them."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -41,6 +42,33 @@ MALFORMED = {
     ),
     "two spellings of one key": a_review()[:-1] + b', "re\\u0071uest": {}}',
 }
+
+
+def as_go_spells(body: bytes) -> bytes:
+    compact = json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False)
+    for plain in "<>&":
+        compact = compact.replace(plain, f"\\u{ord(plain):04x}")
+    return compact.encode() + b"\n"
+
+
+SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
+    "with spaces": lambda body: body,
+    "compact": lambda body: json.dumps(json.loads(body), separators=(",", ":")).encode(),
+    "as Go's encoder writes": as_go_spells,
+}
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS)
+def test_a_review_is_the_same_however_it_is_spelled(spelled: Callable[[bytes], bytes]) -> None:
+    body = a_review(userInfo={"username": "a<b>&c\\u003c é\u2028"})
+    assert parse_review(spelled(body)) == parse_review(body)
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS)
+def test_a_repeated_key_is_found_in_every_spelling(spelled: Callable[[bytes], bytes]) -> None:
+    body = spelled(a_review(userInfo={"username": "a<b"})).rstrip(b"\n")
+    with pytest.raises(ReviewMalformed, match="twice"):
+        parse_review(body[:-1] + b',"kind":"AdmissionReview"}\n')
 
 
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
