@@ -1,7 +1,10 @@
 """What a decided write leaves in the ledger."""
 
+import hashlib
 from datetime import datetime
 from typing import Any, Final
+
+import msgspec
 
 from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.objects import Ref
@@ -9,6 +12,11 @@ from glasswarden.ledger.record import Entry, new_id
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
+
+LARGEST_VALUE: Final = 4096
+"""Bytes of JSON; a record is read by people, and kept for years."""
+
+_encoder = msgspec.json.Encoder(order="sorted")
 
 MOST_CHANGES: Final = 200
 """More than a person makes at once; a list of ten thousand items turned round has twice as many."""
@@ -47,12 +55,20 @@ def entry_of(
 
 
 def _change(ref: Ref, change: Change, policy: Policy) -> dict[str, Any]:
-    """Return *change* as stored: a value that was not there is left out, not null."""
+    """Return *change* as stored: a value that was not there is left out, not null.
+
+    Of a value that is too large to keep, its length and digest stay: it can still be recognised.
+    """
     stored: dict[str, Any] = {"path": str(change.path), "manager": change.manager}
     if policy.hides(ref, change):
         return stored | {"hidden": True}
-    if change.old is not ABSENT:
-        stored["old"] = change.old
-    if change.new is not ABSENT:
-        stored["new"] = change.new
+    for name, value in (("old", change.old), ("new", change.new)):
+        if value is ABSENT:
+            continue
+        encoded = _encoder.encode(value)
+        if len(encoded) <= LARGEST_VALUE:
+            stored[name] = value
+        else:
+            digest = hashlib.sha256(encoded).hexdigest()
+            stored[f"{name}_cut"] = {"length": len(encoded), "sha256": digest}
     return stored
