@@ -15,7 +15,7 @@ from glasswarden.policy.write import Write
 from webhook.apiserver import ApiServerError
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
-from webhook.metrics import REVIEWS
+from webhook.metrics import reviews
 from webhook.parents import Parents
 from webhook.recorder import Recorder
 from webhook.review import Request, answer, parse_review
@@ -51,7 +51,7 @@ class Admission:
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
             audit = await self._record(write, decision, policy, now)
-        REVIEWS.labels(decision.verdict, decision.clause, decision.mode or "").inc()
+        reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
 
     async def _parent(self, request: Request) -> Object:

@@ -180,8 +180,8 @@ def _api_server(settings: Settings) -> ApiServer | None:
 
 async def _read(scope: Message, receive: Receive) -> bytes:
     """Return the whole body, or raise before more of it is held than a review can be."""
-    content_type = dict(scope["headers"]).get(b"content-type", b"")
-    if content_type.split(b";")[0].strip() != b"application/json":
+    content_type = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    if content_type.partition(b";")[0].strip() != b"application/json":
         raise ContentTypeUnknown("the content type must be application/json")
     parts: list[bytes] = []
     size = 0

@@ -1,7 +1,14 @@
 """From a review to a `Write`: whose object, what changes, who writes. Pure; asks nobody."""
 
 from glasswarden.kube.diff import Change, changes
-from glasswarden.kube.objects import Object, has_controller, labels_of, metadata_of, ref_of
+from glasswarden.kube.objects import (
+    Object,
+    annotations_of,
+    has_controller,
+    labels_of,
+    metadata_of,
+    ref_of,
+)
 from glasswarden.kube.owners import Owner, owner_of
 from glasswarden.kube.reconcilers import reconciler_of
 from glasswarden.policy.policy import Policy
@@ -44,9 +51,14 @@ def _owner(subject: Object, request: Request, policy: Policy) -> Owner | None:
     now given a mark is treated as what it claims to be.
     """
     owner = owner_of(subject, policy.engines)
-    if owner is None and request.object is not None:
-        return owner_of(request.object, policy.engines)
-    return owner
+    new = request.object
+    if owner is not None or new is None or new is subject or _same_marks(subject, new):
+        return owner
+    return owner_of(new, policy.engines)
+
+
+def _same_marks(old: Object, new: Object) -> bool:
+    return labels_of(old) == labels_of(new) and annotations_of(old) == annotations_of(new)
 
 
 def _changes(request: Request, manager: str) -> tuple[Change, ...]:
