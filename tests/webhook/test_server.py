@@ -52,6 +52,18 @@ def test_one_connection_serves_many_reviews(stage: Stage) -> None:
     ("body", "content_type", "status"),
     [
         pytest.param(b"{", "application/json", 400, id="malformed"),
+        pytest.param(
+            a_review()[:-1] + b', "request": {"uid": "x"}}',
+            "application/json",
+            400,
+            id="two requests",
+        ),
+        pytest.param(
+            a_review().replace(b'"spec":', b'"metadata": {}, "spec":'),
+            "application/json",
+            400,
+            id="a second metadata, without marks",
+        ),
         pytest.param(a_review(), "text/plain", 415, id="not said to be JSON"),
         pytest.param(b" " * (8 * 1024 * 1024 + 1), "application/json", 413, id="too large"),
     ],
