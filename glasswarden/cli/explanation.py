@@ -50,7 +50,7 @@ def explanation_as_text(explanation: Explanation, policy: Policy) -> str:
     """Return *explanation* for a terminal."""
     write, decision = explanation.write, explanation.decision
     lines = [
-        f"object   {write.target.kind} {write.target.namespace}/{write.target.name}".rstrip("/"),
+        f"object   {write.target}",
         f"writer   {write.actor.name}  manager {write.manager or '(unknown)'}",
         f"owner    {_owner_in_words(write)}",
         *_changes_in_words(write, policy),

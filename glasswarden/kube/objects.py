@@ -24,6 +24,10 @@ class Ref:
     name: str
     uid: str = ""
 
+    def __str__(self) -> str:
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {place}"
+
 
 def ref_of(obj: Object) -> Ref:
     """Return the identity that *obj* states about itself."""

@@ -53,7 +53,7 @@ def _lines(write: Write, policy: Policy, clause: Clause, verdict: str) -> list[s
 
 def _claim(write: Write, clause: Clause) -> str:
     """Return, in half a sentence, why GitOps has a say in it."""
-    subject = _subject(write)
+    subject = write.target
     if write.owner is None:
         return f"namespace {write.target.namespace} is reserved for GitOps"
     if write.steers:
@@ -80,12 +80,6 @@ def _instead(write: Write) -> str:
     if write.owner is None or write.steers:
         return "Change it in Git instead."
     return "Change it in the Git repository of that application instead."
-
-
-def _subject(write: Write) -> str:
-    ref = write.target
-    place = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
-    return f"{ref.kind} {place}"
 
 
 def _engine(owner: Owner) -> str:
