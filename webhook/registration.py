@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from glasswarden.kube.owners import Engine
 from glasswarden.kube.reconcilers import RECONCILERS
+from glasswarden.policy.defaults import KUBERNETES
+from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import Policy
 from webhook import cel
 
@@ -136,8 +138,8 @@ def _outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
 
 def _guarded(policy: Policy) -> str:
     """Return the condition that the old or the new object is one that the guard has a say in."""
-    signs = cel.any_of(_signs(engine, "o") for engine in policy.engines)
-    tests = [f"[object, oldObject].exists(o, o != null && ({signs}))", _steers()]
+    signs = cel.any_of(_signs(engine) for engine in policy.engines)
+    tests = [_old_or_new(signs), _steers()]
     if policy.document.reserved_namespaces:
         # A request for a cluster-scoped object has no namespace, and a condition that fails is as
         # bad as a webhook that does: the write would be refused.
@@ -146,8 +148,14 @@ def _guarded(policy: Policy) -> str:
     return cel.any_of(tests)
 
 
-def _signs(engine: Engine, subject: str) -> str:
-    return cel.any_of(cel.carries(subject, sign) for sign in engine.signs)
+def _old_or_new(test: str) -> str:
+    """Return the condition that *test* holds of `o`, the object as it was or as it shall be."""
+    return f"[object, oldObject].exists(o, o != null && ({test}))"
+
+
+def _signs(engine: Engine) -> str:
+    """Return the condition that `o` carries a sign of *engine*."""
+    return cel.any_of(cel.carries("o", sign) for sign in engine.signs)
 
 
 def _steers() -> str:
@@ -172,9 +180,8 @@ def _controller_of_its_own(policy: Policy) -> str:
 
 
 def _owned_by(engine: Engine) -> str:
-    signs = f"[object, oldObject].exists(o, o != null && ({_signs(engine, 'o')}))"
     groups = RECONCILERS.get(engine.name, {})
-    return cel.any_of([signs, f"request.kind.group in {cel.listed(groups)}"])
+    return cel.any_of([_old_or_new(_signs(engine)), f"request.kind.group in {cel.listed(groups)}"])
 
 
 def _not_exempt(policy: Policy) -> dict[str, str]:
@@ -183,7 +190,7 @@ def _not_exempt(policy: Policy) -> dict[str, str]:
     conditions = {
         "not-emergency": (f"!(has(request.userInfo.groups) && {group} in request.userInfo.groups)"),
     }
-    kubernetes = next((each for each in policy.delegates if each.name == "kubernetes"), None)
-    if kubernetes is not None:
-        conditions["not-kubernetes"] = f"!({cel.is_among(_USER, kubernetes.actors)})"
+    if policy.document.default_delegations:
+        actors = names_of(KUBERNETES.actors)
+        conditions["not-kubernetes"] = f"!({cel.is_among(_USER, actors)})"
     return conditions

@@ -45,7 +45,6 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
     user_info: UserInfo
     resource: Resource = Resource()
     sub_resource: str = ""
-    namespace: str = ""
     object: Object | None = None
     old_object: Object | None = None
     dry_run: bool = False

@@ -110,7 +110,6 @@ def _request(event: Event, old: Object | None, new: Object | None) -> Request:
             reference.get("apiGroup", ""), reference.get("apiVersion", ""), reference["resource"]
         ),
         sub_resource=reference.get("subresource", ""),
-        namespace=reference.get("namespace", ""),
         object=None if operation is Operation.DELETE else new,
         old_object=_before(operation, old, new),
         options=Options(_manager(event)),
@@ -138,8 +137,9 @@ def _inferred(event: Event, new: Object) -> tuple[Change, ...]:
     if not entries:
         return ()
     latest = max(entries, key=lambda entry: entry.time)
+    # What stands there does not matter, that something does: a change of nothing covers anything.
     return tuple(
-        Change(path, ABSENT, ABSENT, latest.manager, latest.operation)
+        Change(path, ABSENT, None, latest.manager, latest.operation)
         for path in owned_paths(latest.fields)
     )
 

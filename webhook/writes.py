@@ -26,8 +26,9 @@ def write_of(request: Request, policy: Policy, parent: Object | None = None) -> 
     reconciler = reconciler_of(ref)
     owner = _owner(subject, request, policy) or reconciler
     manager = request.options.field_manager if request.options else ""
-    # Nobody asks what changed in an object that nobody owns.
-    changed = _changes(request, manager) if owner else ()
+    # Nobody asks what changed in an object that nobody owns, unless its place is reserved.
+    guarded = owner is not None or ref.namespace in policy.reserved
+    changed = _changes(request, manager) if guarded else ()
     return Write(
         operation=request.operation,
         target=ref,

@@ -43,6 +43,30 @@ CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Per engine, the users that reconcile for it."""
 
+# With --use-service-account-credentials each of Kubernetes' controllers has a name of its own
+# in kube-system; without, they share one user.
+KUBERNETES: Final = Delegation(
+    name="kubernetes",
+    actors=(
+        "system:apiserver",
+        "system:kube-controller-manager",
+        "system:kube-scheduler",
+        "system:node:*",
+        *_accounts(
+            "kube-system",
+            "*-cleaner",
+            "*-controller",
+            "*-garbage-collector",
+            "*-publisher",
+            "bootstrap-signer",
+            "persistent-volume-binder",
+        ),
+    ),
+    operations=_ANY_OPERATION,
+    fields=_ANY_FIELD,
+)
+"""Kubernetes itself: the API server does not even ask about it."""
+
 DELEGATIONS: Final = (
     Delegation(
         name="horizontal-pod-autoscaler",
@@ -76,27 +100,6 @@ DELEGATIONS: Final = (
         actors=_accounts("glasswarden", "glasswarden-certs"),
         fields=("/webhooks[*]/clientConfig/caBundle",),
     ),
-    # With --use-service-account-credentials each of Kubernetes' controllers has a name of its own
-    # in kube-system; without, they share one user.
-    Delegation(
-        name="kubernetes",
-        actors=(
-            "system:apiserver",
-            "system:kube-controller-manager",
-            "system:kube-scheduler",
-            "system:node:*",
-            *_accounts(
-                "kube-system",
-                "*-cleaner",
-                "*-controller",
-                "*-garbage-collector",
-                "*-publisher",
-                "bootstrap-signer",
-                "persistent-volume-binder",
-            ),
-        ),
-        operations=_ANY_OPERATION,
-        fields=_ANY_FIELD,
-    ),
+    KUBERNETES,
 )
 """Who owns single fields in most clusters."""

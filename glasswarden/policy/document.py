@@ -171,7 +171,7 @@ class Document(_Part, frozen=True, kw_only=True):
         tuple[Benign, ...], Meta(description="Operations that are allowed, and recorded.")
     ] = (Benign.ROLLOUT_RESTART,)
     reserved_namespaces: Annotated[
-        Patterns, Meta(description="Namespaces in which only GitOps may create anything.")
+        Patterns, Meta(description="Namespaces in which only GitOps may write anything.")
     ] = ()
     detach: Annotated[Subjects, Meta(description="Who may change an object's ownership marks.")] = (
         Subjects()

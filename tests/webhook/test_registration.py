@@ -77,3 +77,9 @@ def test_a_policy_that_no_api_server_takes_is_refused_when_it_is_written() -> No
 def test_the_configuration_says_which_policy_it_was_made_from() -> None:
     configuration = validating_configuration(DEFAULT, ENDPOINT)
     assert configuration["metadata"]["annotations"] == {"glasswarden.io/policy": DEFAULT.digest}
+
+
+def test_a_delegation_of_that_name_is_not_taken_for_kubernetes() -> None:
+    """Its actors own some fields; they are asked about all others."""
+    policy = a_policy("delegations: [{name: kubernetes, actors: [robot], fields: [/spec/a]}]")
+    assert "robot" not in conditions(hooks(policy)[GUARD])["not-kubernetes"]

@@ -3,8 +3,10 @@
 from typing import Any
 
 from glasswarden.kube.owners import Owner
+from glasswarden.policy.decision import Verdict
 from glasswarden.policy.policy import DEFAULT
 from glasswarden.policy.write import Write
+from tests.policy.builders import a_policy, decided
 from tests.webhook.builders import FLUX_LABELS, a_deployment, a_review
 from webhook.review import parse_review
 from webhook.writes import write_of
@@ -112,3 +114,11 @@ def test_what_is_being_deleted_and_what_is_controlled_is_seen() -> None:
     assert written(oldObject=old).terminating
     old["metadata"]["ownerReferences"] = [{"controller": True, "name": "x"}]
     assert written(oldObject=old).controlled
+
+
+def test_what_changes_in_a_reserved_namespace_is_seen_whoever_owns_it() -> None:
+    policy = a_policy("reservedNamespaces: [shop]")
+    old, new = a_deployment(labels={}), a_deployment(labels={}, replicas=9)
+    write = write_of(parse_review(a_review(object=new, oldObject=old)), policy)
+    assert [str(each.path) for each in write.changes] == ["/spec/replicas"]
+    assert decided(write, policy).verdict is Verdict.DENY
