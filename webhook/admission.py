@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import structlog
 
+from glasswarden.cluster.apiserver import ApiServerError
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
-from webhook.apiserver import ApiServerError
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
 from webhook.metrics import reviews

@@ -18,13 +18,13 @@ from typing import Any
 import structlog
 from asgiref.wsgi import WsgiToAsgi
 
+from glasswarden.cluster.apiserver import ApiServer, NoAccess, access_in_cluster
+from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.errors import LedgerError
 from webhook.admission import Admission
-from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
-from webhook.kubeconfig import access_from
 from webhook.metrics import LATENCY, REFUSALS
 from webhook.pages import new_pages
 from webhook.parents import Parents

@@ -1,0 +1,71 @@
+"""Write `glasswarden/kube/empty_values.py` anew from the Go types of Kubernetes' API.
+
+    python -m tests.kube.renew_empty_values 1.36 k8s.io/api@v0.36.3 k8s.io/apimachinery@… …
+
+The arguments are folders of unpacked Go modules. What decides is Go's encoding: `omitempty` drops
+an empty string, number, list or map, but keeps a pointer to one.
+"""
+
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+TARGET = Path("glasswarden/kube/empty_values.py")
+STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+FIELD = re.compile(r'^\t\w+\s+(\S+)\s+`json:"([\w$-]+)((?:,\w+)*)"', re.MULTILINE)
+UNSTORED = re.compile(r"^ScaleSpec$|(Status|Options|Review|List|Request|Response|Attributes)$")
+"""Types that nobody declares."""
+
+HEADER = '''\
+"""Fields of Kubernetes {version} that remember that they are empty.
+
+Written by `tests/kube/renew_empty_values.py` from the API's Go types; do not edit by hand.
+
+Most fields of the built-in types cannot tell an empty value from none: the API server drops
+``hostNetwork: false`` and ``args: []``. Those below can, and keep ``runAsNonRoot: false``. A name
+is here only if it means the same in every type that has it.
+"""
+
+from typing import Final
+
+_NAMES: Final = """
+'''
+FOOTER = '''\
+"""
+
+KEPT_WHEN_EMPTY: Final = frozenset(_NAMES.split())
+'''
+
+
+def main() -> None:
+    """Write the table for the version and the modules named on the command line."""
+    version, *modules = sys.argv[1:]
+    text = HEADER.format(version=version)
+    text += textwrap.fill(" ".join(kept(modules)), 100, break_on_hyphens=False)
+    TARGET.write_text(f"{text}\n{FOOTER}", encoding="utf-8")
+
+
+def kept(modules: list[str]) -> list[str]:
+    """Return the names of fields that are pointers wherever they occur."""
+    pointers, dropped = set(), set()
+    for kind, name, options in fields(modules):
+        if kind.startswith("*"):
+            pointers.add(name)
+        elif "omitempty" in options:
+            dropped.add(name)
+    return sorted(pointers - dropped)
+
+
+def fields(modules: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each field's Go type, its name in JSON and the options of its tag."""
+    for module in modules:
+        for file in sorted(Path(module).rglob("types*.go")):
+            for struct in STRUCT.finditer(file.read_text(encoding="utf-8")):
+                if not UNSTORED.search(struct[1]):
+                    yield from FIELD.findall(struct[2])
+
+
+if __name__ == "__main__":
+    main()
