@@ -67,6 +67,17 @@ def open_address(address: Address) -> Iterator[Checkout]:
         yield Checkout(folder, commit)
 
 
+def current_commit(address: Address) -> str:
+    """Return the commit that *address* stands for now, without fetching it."""
+    git = find_program("git", "it reads repositories at a revision")
+    if not address.is_remote:
+        return _commit(git, Path(address.place), address.revision)
+    revision = address.revision or _HEAD
+    listed = output_of([git, "ls-remote", "--", address.place, revision]).split()
+    # What no name leads to is a commit's own id, which stands for itself.
+    return listed[0] if listed else revision
+
+
 def _fetched(git: str, address: Address, temporary: Path) -> tuple[Path, str]:
     """Return a repository that has the revision, and the commit it stands for."""
     if not address.is_remote:

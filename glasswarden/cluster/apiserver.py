@@ -21,6 +21,8 @@ _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 CONNECT_SECONDS: Final = 2.0
 READ_SECONDS: Final = 2.0
+CONNECTIONS: Final = 16
+"""Connections that are kept for later: each watch takes one."""
 LIST_SECONDS: Final = 60.0
 """What a page of a list may take; large clusters are slow to encode one."""
 WATCH_SECONDS: Final = 300
@@ -80,7 +82,7 @@ class ApiServer:
     def __init__(self, access: Access, user_agent: str = "glasswarden-webhook") -> None:
         self._access = access
         self._user_agent = user_agent
-        self._pool = urllib3.PoolManager(ssl_context=access.tls, retries=False)
+        self._pool = urllib3.PoolManager(ssl_context=access.tls, retries=False, maxsize=CONNECTIONS)
 
     def get(self, path: str, accept: str = "application/json") -> dict[str, Any]:
         """Return the object or list at *path*."""

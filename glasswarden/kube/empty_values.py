@@ -3,13 +3,14 @@
 Written by `tests/kube/renew_empty_values.py` from the API's Go types; do not edit by hand.
 
 Most fields of the built-in types cannot tell an empty value from none: the API server drops
-``hostNetwork: false`` and ``args: []``. Those below can, and keep ``runAsNonRoot: false``. A name
-is here only if it means the same in every type that has it.
+``hostNetwork: false`` and ``args: []``. The pointers below can, and keep ``runAsNonRoot: false``; a
+name is among them only if it is a pointer wherever it occurs. So can the entries of maps: a label
+may be empty.
 """
 
 from typing import Final
 
-_NAMES: Final = """
+_POINTERS: Final = """
 $ref acquireTime activeDeadlineSeconds additionalItems additionalProperties adminAccess affinity
 aggregationRule allocatable allocateLoadBalancerNodePorts allocationMultiplier allocationTimestamp
 allowMultipleAllocations allowPrivilegeEscalation allowVolumeExpansion appArmorProfile appProtocol
@@ -61,4 +62,16 @@ volumeMode vsphereVolume waiting webhook windowsOptions workload x-kubernetes-li
 x-kubernetes-map-type x-kubernetes-preserve-unknown-fields zone
 """
 
-KEPT_WHEN_EMPTY: Final = frozenset(_NAMES.split())
+_MAPS: Final = """
+annotations attributes binaryData capacity consumedCapacity counters data default defaultRequest
+deprecatedTopology extra hard labels limits matchLabels max maxLimitRequestRatio min
+nodeAllocatableResourceMappings nodeSelector options overhead parameters patternProperties podFixed
+properties requests selector stringData topology unverifiedUserAnnotations updatedAnnotations
+userAnnotations volumeAttributes
+"""
+
+POINTERS: Final = frozenset(_POINTERS.split())
+"""Fields that are kept although their value is empty."""
+
+MAPS: Final = frozenset(_MAPS.split())
+"""Fields, in some type or other, whose entries are kept although their values are empty."""

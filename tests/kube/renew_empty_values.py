@@ -18,33 +18,47 @@ FIELD = re.compile(r'^\t\w+\s+(\S+)\s+`json:"([\w$-]+)((?:,\w+)*)"', re.MULTILIN
 UNSTORED = re.compile(r"^ScaleSpec$|(Status|Options|Review|List|Request|Response|Attributes)$")
 """Types that nobody declares."""
 
-HEADER = '''\
+MODULE = '''\
 """Fields of Kubernetes {version} that remember that they are empty.
 
 Written by `tests/kube/renew_empty_values.py` from the API's Go types; do not edit by hand.
 
 Most fields of the built-in types cannot tell an empty value from none: the API server drops
-``hostNetwork: false`` and ``args: []``. Those below can, and keep ``runAsNonRoot: false``. A name
-is here only if it means the same in every type that has it.
+``hostNetwork: false`` and ``args: []``. The pointers below can, and keep ``runAsNonRoot: false``; a
+name is among them only if it is a pointer wherever it occurs. So can the entries of maps: a label
+may be empty.
 """
 
 from typing import Final
 
-_NAMES: Final = """
-'''
-FOOTER = '''\
+_POINTERS: Final = """
+{pointers}
 """
 
-KEPT_WHEN_EMPTY: Final = frozenset(_NAMES.split())
+_MAPS: Final = """
+{maps}
+"""
+
+POINTERS: Final = frozenset(_POINTERS.split())
+"""Fields that are kept although their value is empty."""
+
+MAPS: Final = frozenset(_MAPS.split())
+"""Fields, in some type or other, whose entries are kept although their values are empty."""
 '''
 
 
 def main() -> None:
     """Write the table for the version and the modules named on the command line."""
     version, *modules = sys.argv[1:]
-    text = HEADER.format(version=version)
-    text += textwrap.fill(" ".join(kept(modules)), 100, break_on_hyphens=False)
-    TARGET.write_text(f"{text}\n{FOOTER}", encoding="utf-8")
+    text = MODULE.format(
+        version=version, pointers=filled(kept(modules)), maps=filled(maps(modules))
+    )
+    TARGET.write_text(text, encoding="utf-8")
+
+
+def filled(names: list[str]) -> str:
+    """Return *names* as lines."""
+    return textwrap.fill(" ".join(names), 100, break_on_hyphens=False)
 
 
 def kept(modules: list[str]) -> list[str]:
@@ -56,6 +70,16 @@ def kept(modules: list[str]) -> list[str]:
         elif "omitempty" in options:
             dropped.add(name)
     return sorted(pointers - dropped)
+
+
+def maps(modules: list[str]) -> list[str]:
+    """Return the names of fields that are maps anywhere."""
+    return sorted({name for kind, name, _ in fields(modules) if is_map(kind)})
+
+
+def is_map(kind: str) -> bool:
+    """Tell whether a Go type is a map: some have names of their own."""
+    return kind.startswith("map[") or kind.rpartition(".")[2] == "ResourceList"
 
 
 def fields(modules: list[str]) -> Iterator[tuple[str, str, str]]:
