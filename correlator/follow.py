@@ -20,6 +20,8 @@ from glasswarden.cluster.apiserver import ApiServer, ApiServerError
 
 FULL_SECONDS: Final = 300.0
 """After so long everything is looked at again."""
+REST_SECONDS: Final = 10.0
+"""Before that, a watch that was lost is no reason to look at everything again."""
 
 _LOST: Final = "lost"
 
@@ -41,14 +43,15 @@ class Follower:
         self._watches: dict[Kind, _Watch] = {}
         self._result: Result | None = None
         self._full_at = 0.0
+        self._is_lost = False
+        """Whether something may have changed that no watch told."""
 
     def run(self, scene: Scene) -> Result:
         """Return what a pass finds now."""
         print_ = self._fingerprint()
-        changed = self._changed() if self._is_current(print_) else None
-        if changed is None or self._scan is None:
+        if self._scan is None or self._result is None or not self._is_current(print_):
             return self._run_in_full(print_, scene)
-        if changed or self._result is None:
+        if self._took_changes():
             self._result = self._scan.result(self._scan.scene(scene))
         return self._result
 
@@ -59,17 +62,18 @@ class Follower:
         self._watches = {}
 
     def _is_current(self, print_: object) -> bool:
-        is_recent = time.monotonic() - self._full_at < FULL_SECONDS
-        return self._scan is not None and is_recent and print_ == self._seen
+        limit = REST_SECONDS if self._is_lost else FULL_SECONDS
+        return time.monotonic() - self._full_at < limit and print_ == self._seen
 
-    def _changed(self) -> bool | None:
-        """Look at what changed; tell whether anything did, nothing if that is not known."""
+    def _took_changes(self) -> bool:
+        """Look at what changed; tell whether anything did."""
         changed = False
         for kind, watch in self._watches.items():
             for event in watch.events():
                 if event is _LOST:
-                    return None
-                changed |= self._take(kind, event)
+                    self._is_lost = True
+                else:
+                    changed |= self._take(kind, event)
         return changed
 
     def _take(self, kind: Kind, event: dict[str, Any]) -> bool:
@@ -82,7 +86,7 @@ class Follower:
 
     def _run_in_full(self, print_: object, scene: Scene) -> Result:
         self.close()
-        self._full_at, self._seen = time.monotonic(), print_
+        self._full_at, self._seen, self._is_lost = time.monotonic(), print_, False
         self._scan, live = self._new_scan()
         self._scan.run()
         self._result = self._scan.result(self._scan.scene(scene))
@@ -91,7 +95,7 @@ class Follower:
                 url = live.resource_of(kind).url(live.namespace)
                 self._watches[kind] = _Watch(self._server, url, live.versions[kind])
             except (KindUnavailable, KeyError):
-                self._full_at = 0.0  # it could not be listed: the next pass tries again
+                self._is_lost = True  # it could not be listed: a later pass tries again
         return self._result
 
 

@@ -16,6 +16,7 @@ from correlator.detector.orphans import orphaned
 from correlator.detector.rollouts import autoscaled_by, is_rolling_out
 from correlator.finding import Finding, Incomplete, Result, without_secrets
 from correlator.live.source import Kind, KindUnavailable, Live
+from correlator.sources.reconcilers import Reconcilers, read_reconcilers
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.equality import identical
 from glasswarden.kube.managed import entries_of
@@ -64,6 +65,8 @@ class Scan:
     _rolling: set[Ref] = field(default_factory=set)
     _owners: set[Owner] = field(default_factory=set)
     _strays: list[tuple[Owner, Object]] = field(default_factory=list)
+    _behind: list[Finding] = field(default_factory=list)
+    _reconcilers: Reconcilers = field(default_factory=Reconcilers)
     _unmanaged: int = 0
     _objects: int = 0
 
@@ -71,10 +74,12 @@ class Scan:
         """Look at everything once."""
         self.incomplete = list(self.manifests.incomplete)
         self._index()
+        self._reconcilers = read_reconcilers(self.live)
         for done, (kind, wanted) in enumerate(self.declared.items()):
             self.tell(Progress(done, len(self.declared), self._objects))
             self._look_at(kind, wanted)
         self._look_for_orphans()
+        self._ask_reconcilers()
         self.tell(Progress(len(self.declared), len(self.declared), self._objects))
         if self._unmanaged:
             what = f"additions in {self._unmanaged} objects"
@@ -84,6 +89,7 @@ class Scan:
     def result(self, scene: Scene) -> Result:
         """Return what was found, classified and in order, with secrets hidden."""
         findings = [each for found in self.found.values() for each in found]
+        findings += self._behind
         orphans = [
             orphaned(live, owner, self.manifests.revision)
             for owner, live in self._orphans()
@@ -185,6 +191,8 @@ class Scan:
             return
         known = frozenset((kind.group, kind.name) for kind in self.declared)
         for kind in self.live.other_kinds(known):
+            if not self.chosen(Ref(*kind, "", "")):
+                continue
             try:
                 for live in self.live.metadata(kind):
                     self._remember(live)
@@ -192,9 +200,18 @@ class Scan:
                 what = f"orphans among {error.incomplete.what}"
                 self.incomplete.append(Incomplete(what, error.incomplete.why))
 
+    def _ask_reconcilers(self) -> None:
+        """Tell whether those who apply what is declared do so at all."""
+        found, unseen = self._reconcilers.about(frozenset(self._owners), self.apps)
+        self._behind = found
+        self.incomplete += unseen
+
     def _remember(self, live: Object) -> None:
-        """Keep *live*, which is not declared, if somebody's application claims it."""
-        owner = owner_of(live, self.detector.policy.engines)
+        """Keep *live*, which is not declared, if somebody's application claims or claimed it."""
+        ref = ref_of(live)
+        place = ref.group, ref.kind, ref.namespace, ref.name
+        marked = owner_of(live, self.detector.policy.engines)
+        owner = marked or self._reconcilers.inventory.get(place)
         if owner is not None:
             head = {key: live[key] for key in ("apiVersion", "kind", "metadata")}
             self._strays.append((owner, head))

@@ -16,6 +16,7 @@ from correlator.classify import (
     missing,
     orphan,
     person,
+    reconciler,
     removed,
     restarted,
     stranger,
@@ -27,6 +28,7 @@ from correlator.finding import Finding
 __all__ = ["RULES", "Rule", "Scene", "classified"]
 
 RULES: Final[tuple[Rule, ...]] = (
+    reconciler.RULE,
     orphan.RULE,
     terminating.RULE,
     missing.RULE,

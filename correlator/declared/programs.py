@@ -13,6 +13,7 @@ LONGEST_SECONDS: Final = 300.0
 _LAST_LINES: Final = 5
 
 # Nobody is there to type a password into a scan.
+_UNLESS_SET: Final = {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
 _ENVIRONMENT: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "LC_ALL": "C.UTF-8"}
 
 
@@ -31,7 +32,7 @@ def output_of(command: Sequence[str | Path], folder: Path | None = None) -> str:
         done = subprocess.run(  # noqa: S603 - no shell, and only git, kustomize, kubectl, helm
             command,
             cwd=folder,
-            env={**os.environ, **_ENVIRONMENT},
+            env={**_UNLESS_SET, **os.environ, **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=LONGEST_SECONDS,

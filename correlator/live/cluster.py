@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from correlator.live.schemas import Schemas
-from correlator.live.source import Kind, KindUnavailable, Scope
+from correlator.live.source import Kind, KindUnavailable, KindUnknown, Scope
 from glasswarden.cluster.apiserver import (
     ApiServer,
     ApiServerError,
@@ -77,6 +77,13 @@ class ClusterLive:
         except ApiServerError as error:
             raise KindUnavailable(str(kind), reason_of(error)) from error
 
+    def anywhere(self, kind: Kind) -> Iterator[Object]:
+        """Yield the objects of *kind* in all namespaces."""
+        try:
+            yield from self._listed(kind, self.resource_of(kind), "", _FULL)
+        except ApiServerError as error:
+            raise KindUnavailable(str(kind), reason_of(error)) from error
+
     def other_kinds(self, kinds: frozenset[tuple[str, str]]) -> list[Kind]:
         """Return the kinds that may hold what Git once declared."""
         return [
@@ -106,7 +113,7 @@ class ClusterLive:
             return found
         if f"{kind.group}/{kind.version}" in self.served.stale:
             raise KindUnavailable(str(kind), "the server behind its API group does not answer")
-        raise KindUnavailable(str(kind), "the API server serves no such kind")
+        raise KindUnknown(str(kind), "the API server serves no such kind")
 
     def _listed(
         self, kind: Kind, resource: Resource, namespace: str, accept: str

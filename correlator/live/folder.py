@@ -47,6 +47,10 @@ class FolderLive:
             where = ", ".join(each.what for each in self.incomplete)
             raise KindUnavailable(f"missing objects of {kind}", f"{where} cannot be read")
 
+    def anywhere(self, kind: Kind) -> Iterator[Object]:
+        """Yield the objects of *kind*."""
+        return self.objects(kind, frozenset())
+
     def other_kinds(self, kinds: frozenset[tuple[str, str]]) -> list[Kind]:
         """Return the kinds that the folder holds beside these."""
         return [

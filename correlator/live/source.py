@@ -30,6 +30,10 @@ class KindUnavailable(Exception):
         self.incomplete = Incomplete(what, why)
 
 
+class KindUnknown(KindUnavailable):
+    """There is no such kind here, or no longer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Where to look."""
@@ -52,6 +56,10 @@ class Live(Protocol):
 
         Raises `KindUnavailable`, possibly after some objects: what was not seen is then not known.
         """
+        ...
+
+    def anywhere(self, kind: Kind) -> Iterator[Object]:
+        """Yield the objects of *kind* in all namespaces. Raises `KindUnavailable`."""
         ...
 
     def other_kinds(self, kinds: frozenset[tuple[str, str]]) -> list[Kind]:

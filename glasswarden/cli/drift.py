@@ -251,7 +251,9 @@ def _teller() -> Callable[[Progress], None]:
 
 def _access(kubeconfig: Path | None) -> Access:
     if kubeconfig is not None:
-        return access_from(kubeconfig)
+        # $KUBECONFIG may list several files; the first one that exists counts.
+        files = [Path(each) for each in str(kubeconfig).split(os.pathsep)]
+        return access_from(next((file for file in files if file.exists()), kubeconfig))
     own = Path.home() / ".kube" / "config"
     if own.exists() and not os.environ.get("KUBERNETES_SERVICE_HOST"):
         return access_from(own)

@@ -34,7 +34,7 @@ from tests.cluster.drift_exam import (
     scanned,
     write_manifests,
 )
-from tests.cluster.drift_kinds import SPECIMENS, cases, put
+from tests.cluster.drift_kinds import FLUX, SPECIMENS, cases, put
 from tests.cluster.flux import KUSTOMIZATION, Flux
 from tests.cluster.gitrepository import GitRepository
 from tests.cluster.patience import eventually
@@ -384,22 +384,26 @@ def test_flux_is_followed_from_an_edit_to_a_rename(
         admin = cluster.as_("admin")
         admin.kubectl("patch", KUSTOMIZATION, deployed.name, "-n", deployed.namespace, *suspend)
 
+        lagging = ("sync-availability", "reconciliation-failure")
+
         def found_at(revision: str) -> list[tuple[str, ...]]:
             address = f"{git_repository.url}@{revision}"
             arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
             return told(drift(kubeconfig, address, *arguments))
 
-        assert found_at(first) == []
+        paused = (deployed.name, "/spec/suspend", *lagging, "alert")
+        assert found_at(first) == [paused]
         newer = web.replace("web:1", "web:2")
         second = git_repository.commit({"shop/web.yaml": newer}, "a newer image")
-        lagging = ("sync-availability", "reconciliation-failure")
-        [(*what, _)] = found_at(second)
-        assert tuple(what) == ("web", IMAGE, *lagging)
+        assert [each[:-1] for each in found_at(second)] == [
+            paused[:-1],
+            ("web", IMAGE, *lagging),
+        ]
 
         by_hand = ("set", "image", "deployment/web", "web=registry.example/web:9")
         cluster.as_("developer").kubectl(*by_hand, "-n", namespace)
         edited = ("web", IMAGE, "desired-configuration", "person", "auto-heal")
-        assert found_at("main") == [edited]
+        assert found_at("main") == [paused, edited]
 
         renamed = json.loads(newer)
         renamed["metadata"]["name"] = "renamed"
@@ -407,4 +411,35 @@ def test_flux_is_followed_from_an_edit_to_a_rename(
         third = git_repository.commit(moved, "renamed")
         missing = ("renamed", "/", "desired-configuration", "person", "auto-heal")
         orphan = ("web", "/", "orphan", "reconciliation-failure", "prune")
-        assert found_at(third) == [missing, orphan]
+        assert found_at(third) == [paused, missing, orphan]
+
+        # Without its marks it is still in Flux's inventory.
+        unmark = [f"{key}-" for key in FLUX]
+        admin.kubectl("label", "deployment/web", "-n", namespace, *unmark)
+        assert found_at(third) == [paused, missing, orphan]
+
+
+def test_a_sync_that_fails_is_told(
+    cluster: ControlPlane, flux: Flux, git_repository: GitRepository, namespace: str
+) -> None:
+    broken = json.dumps({**a_deployment(namespace), "kind": "Nonsense"})
+    web = json.dumps(a_deployment(namespace))
+    first = git_repository.commit({"shop/web.yaml": web}, "first")
+    with flux.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        git_repository.commit({"shop/more.yaml": broken}, "broken")
+        deployed.sync()
+
+        def is_failing() -> bool:
+            conditions = deployed.get()["status"]["conditions"]
+            return any(each["type"] == "Ready" and each["status"] == "False" for each in conditions)
+
+        eventually(is_failing, "Flux to fail")
+        address = f"{git_repository.url}@{first}"
+        arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
+        result = drift(cluster.kubeconfig("admin"), address, *arguments)
+    fields = {each["field"]: each for each in result["findings"]}
+    ready = fields["/status/conditions[type=Ready]"]
+    assert ready["object"]["kind"] == "Kustomization"
+    assert (ready["class"], ready["response"]) == ("sync-availability", "escalate")
+    assert "Nonsense" in ready["reason"]
