@@ -5,7 +5,7 @@ be looked at is said in the result; it never reads as "no drift".
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from correlator.classify import Scene, classified
@@ -113,9 +113,14 @@ class Scan:
                 self.found[place] = kept
                 self.incomplete += unasked
 
-    def scene(self, policy_scene: Scene) -> Scene:
-        """Return *policy_scene* with what this pass has seen."""
-        return policy_scene.seeing(frozenset(self._rolling), self._autoscaled())
+    def scene(self, scene: Scene) -> Scene:
+        """Return *scene* with what this pass has seen."""
+        return replace(
+            scene,
+            rolling=frozenset(self._rolling),
+            autoscaled=self._autoscaled(),
+            ignores=tuple(each.covers for each in self._reconcilers.ignores),
+        )
 
     def judge(self, kind: Kind, key: Key, live: Object | None) -> None:
         """Compare one declared object with *live*, nothing where the cluster lacks it."""

@@ -1,7 +1,7 @@
 """What a rule is, and what it may look at."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from correlator.finding import Finding, Verdict
@@ -20,11 +20,8 @@ class Scene:
     autoscaled: frozenset[tuple[str, str, str]] = frozenset()
     """What autoscalers scale: kind, namespace and name."""
 
-    def seeing(
-        self, rolling: frozenset[Ref], autoscaled: frozenset[tuple[str, str, str]]
-    ) -> "Scene":
-        """Return the scene with what a pass has seen."""
-        return replace(self, rolling=rolling, autoscaled=autoscaled)
+    ignores: tuple[Callable[[Finding], bool], ...] = ()
+    """What tells whether an engine was told to leave a field alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@
 | --- | --- |
 | `flux` | Kustomizations and HelmReleases: their conditions, revisions and inventory |
 | `argocd` | Applications: their conditions, revisions and last operation |
-| `reconcilers` | which of these own what was scanned |
-| `kubectl_diff` | the output of `kubectl diff` |
-| `flux_diff` | the output of `flux diff kustomization` |
-| `json_lines` | findings in our own JSON, one a line |
+| `ignores` | their `ignoreDifferences` |
+| `reconcilers` | all of these, for what was scanned |
 """

@@ -8,6 +8,7 @@ from correlator.finding import Finding, Incomplete
 from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
 from correlator.sources.argocd import argocd_findings
 from correlator.sources.flux import flux_findings, inventory_of
+from correlator.sources.ignores import Ignore, ignores_of
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.reconcilers import reconciler_of
@@ -15,9 +16,9 @@ from glasswarden.kube.reconcilers import reconciler_of
 Place = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
 
-_Read = Callable[[Object, Owner], Iterator[Finding]]
+Read = Callable[[Object, Owner], Iterator[Finding]]
 
-_KINDS: Final[dict[str, tuple[Kind, _Read]]] = {
+_KINDS: Final[dict[str, tuple[Kind, Read]]] = {
     "Kustomization": (Kind("kustomize.toolkit.fluxcd.io", "v1", "Kustomization"), flux_findings),
     "HelmRelease": (Kind("helm.toolkit.fluxcd.io", "v2", "HelmRelease"), flux_findings),
     "Application": (Kind("argoproj.io", "v1alpha1", "Application"), argocd_findings),
@@ -32,6 +33,9 @@ class Reconcilers:
     says: list[tuple[Owner, list[Finding]]] = field(default_factory=list)
     inventory: dict[Place, Owner] = field(default_factory=dict)
     """Who applied what."""
+    ignores: list[Ignore] = field(default_factory=list)
+    """What Applications were told to leave alone."""
+    misread: list[tuple[Owner, Incomplete]] = field(default_factory=list)
     unseen: dict[str, Incomplete] = field(default_factory=dict)
     """Why those of a kind could not be asked."""
 
@@ -46,7 +50,19 @@ class Reconcilers:
             for finding in found
         ]
         kinds = {owner.kind for owner in owners}
-        return findings, [why for kind, why in self.unseen.items() if kind in kinds]
+        incomplete = [why for kind, why in self.unseen.items() if kind in kinds]
+        incomplete += [why for owner, why in self.misread if _is_among(owner, owners)]
+        return findings, incomplete
+
+    def take(self, obj: Object, owner: Owner, read: Read) -> None:
+        """Take in what the own object of *owner* says."""
+        self.says.append((owner, list(read(obj, owner))))
+        self.inventory |= dict.fromkeys(inventory_of(obj), owner)
+        for each in ignores_of(obj, owner) if owner.engine == "argocd" else ():
+            if isinstance(each, Ignore):
+                self.ignores.append(each)
+            else:
+                self.misread.append((owner, each))
 
 
 def read_reconcilers(live: Live) -> Reconcilers:
@@ -57,8 +73,7 @@ def read_reconcilers(live: Live) -> Reconcilers:
             for obj in live.anywhere(kind):
                 owner = reconciler_of(ref_of(obj))
                 if owner is not None:
-                    asked.says.append((owner, list(read(obj, owner))))
-                    asked.inventory |= dict.fromkeys(inventory_of(obj), owner)
+                    asked.take(obj, owner, read)
         except KindUnknown:
             continue  # the engine lives in another cluster, or nowhere
         except KindUnavailable as error:

@@ -24,6 +24,7 @@ from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.kube.objects import Object
 from glasswarden.policy.policy import DEFAULT
 from tests.cluster.api import Api
+from tests.cluster.argocd import APPLICATION, ArgoCD
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.drift_exam import (
     deploy,
@@ -443,3 +444,62 @@ def test_a_sync_that_fails_is_told(
     assert ready["object"]["kind"] == "Kustomization"
     assert (ready["class"], ready["response"]) == ("sync-availability", "escalate")
     assert "Nonsense" in ready["reason"]
+
+
+def test_what_argocd_overlooks_is_found(
+    cluster: ControlPlane, argocd: ArgoCD, git_repository: GitRepository, namespace: str
+) -> None:
+    """An added variable leaves an Application Synced."""
+    web = a_deployment(namespace)
+    first = git_repository.commit({"shop/web.yaml": json.dumps(web)}, "first")
+    address = f"{git_repository.url}@{first}"
+    arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
+    with argocd.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        before = drift(cluster.kubeconfig("admin"), address, *arguments)
+        cluster.as_("developer").kubectl("set", "env", "deployment/web", "DEBUG=1", "-n", namespace)
+        after = drift(cluster.kubeconfig("admin"), address, *arguments)
+        deployed.wait_synced(first)
+    assert (before["findings"], before["incomplete"]) == ([], [])
+    variable = "/spec/template/spec/containers[name=web]/env[name=DEBUG]"
+    person = ("desired-configuration", "person", "auto-heal")
+    assert told(after) == [("web", variable, *person)]
+
+
+def test_what_argocd_is_told_to_ignore_is_ignored(
+    cluster: ControlPlane, argocd: ArgoCD, git_repository: GitRepository, namespace: str
+) -> None:
+    """By pointer, by jq and by manager: Argo CD stays Synced, and we say why."""
+    web = a_deployment(namespace, minReadySeconds=3)
+    first = git_repository.commit({"shop/web.yaml": json.dumps(web)}, "first")
+    image = '.spec.template.spec.containers[] | select(.name == "web") | .image'
+    entry = {
+        "group": "apps",
+        "kind": "Deployment",
+        "jsonPointers": ["/spec/replicas"],
+        "jqPathExpressions": [image],
+        "managedFieldsManagers": ["some-operator"],
+    }
+    developer = cluster.as_("developer")
+    with argocd.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        told_to = json.dumps({"spec": {"ignoreDifferences": [entry]}})
+        patch = ("patch", APPLICATION, namespace, "-n", "argocd", "--type=merge", "--patch")
+        cluster.as_("admin").kubectl(*patch, told_to)
+        deployed.wait_synced(first)
+        developer.kubectl("scale", "deployment/web", "--replicas=4", "-n", namespace)
+        by_hand = ("set", "image", "deployment/web", "web=registry.example/web:9")
+        developer.kubectl(*by_hand, "-n", namespace)
+        operator = [put("/spec/minReadySeconds", 9)]
+        Api(cluster.as_("admin")).patch(web, operator, "some-operator")
+        deployed.wait_synced(first)
+        arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
+        address = f"{git_repository.url}@{first}"
+        result = drift(cluster.kubeconfig("admin"), address, *arguments)
+    assert {each["field"]: each["response"] for each in result["findings"]} == {
+        "/spec/minReadySeconds": "ignore",
+        "/spec/replicas": "ignore",
+        IMAGE: "ignore",
+    }
+    assert all("ignoreDifferences" in each["reason"] for each in result["findings"])
+    assert result["incomplete"] == []
