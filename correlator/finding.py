@@ -113,6 +113,11 @@ class Result:
     incomplete: tuple[Incomplete, ...] = ()
 
 
+def joined(one: Result, other: Result) -> Result:
+    """Return both as one."""
+    return Result(one.findings + other.findings, one.incomplete + other.incomplete)
+
+
 def without_secrets(finding: Finding, policy: Policy) -> Finding:
     """Return *finding* with values hidden that *policy* hides."""
     change = Change(finding.field, finding.declared, finding.live)

@@ -14,7 +14,7 @@ from typing import Final
 
 import click
 
-from correlator.classify import Scene
+from correlator.classify import Scene, classified
 from correlator.confirm import Confirmation
 from correlator.declared import (
     Address,
@@ -28,7 +28,7 @@ from correlator.declared import (
 from correlator.detector.detect import Detector
 from correlator.detector.managers import applier_of
 from correlator.filters import Filter, parse_age
-from correlator.finding import Response, Result, result_as_json
+from correlator.finding import Response, Result, joined, result_as_json, without_secrets
 from correlator.follow import Follower
 from correlator.live.cluster import ClusterLive
 from correlator.live.folder import FolderLive
@@ -36,7 +36,8 @@ from correlator.live.source import Live, Scope
 from correlator.output.markdown import render_markdown
 from correlator.output.table import render_table
 from correlator.scan import Progress, Scan
-from glasswarden.cli.inputs import read_policy
+from correlator.sources import IMPORTS
+from glasswarden.cli.inputs import read_bytes, read_policy
 from glasswarden.cluster.apiserver import (
     Access,
     ApiServer,
@@ -82,7 +83,7 @@ class Request:
 @click.option(
     "--git",
     "address",
-    required=True,
+    default="",
     metavar="DIR|URL[@REV]",
     help="What is declared: a folder as it lies there, or a repository at a revision.",
 )
@@ -111,6 +112,13 @@ class Request:
 @click.option(
     "--policy", "policy_file", envvar="GLASSWARDEN_POLICY", type=_FILE, help="The policy file."
 )
+@click.option(
+    "--import",
+    "imports",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help=f"Findings of another program: {', '.join(IMPORTS)}; may be repeated.",
+)
 @click.option("--confirm", is_flag=True, help="Confirm by a server-side dry run of each object.")
 @click.option(
     "--format",
@@ -133,6 +141,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     kinds: tuple[str, ...],
     since: str,
     policy_file: Path | None,
+    imports: tuple[str, ...],
     confirm: bool,
     form: str,
     exit_code: bool,
@@ -157,13 +166,18 @@ def command(  # noqa: PLR0913 - one parameter an option
         read_policy(policy_file) if policy_file else DEFAULT,
         confirm,
     )
+    if not address and (watch or not imports):
+        raise click.UsageError("say what is declared with --git")
     if folder is not None and (watch or confirm):
         raise click.UsageError("--watch and --confirm need a cluster, not --live")
     with _explained():
         if watch:
             _watch(request, ApiServer(_access(kubeconfig), "glasswarden-drift"), form)
             return
-        result = _result(request, folder, kubeconfig)
+        found = _imported(request, imports)
+        if address:
+            found = joined(_result(request, folder, kubeconfig), found)
+        result = found
     click.echo(_rendered(result, form))
     if exit_code:
         sys.exit(_exit_code(result))
@@ -177,6 +191,22 @@ def _result(request: Request, folder: Path | None, kubeconfig: Path | None) -> R
     live = ClusterLive(server, request.scope)
     confirmation = Confirmation(server, live, lambda each: applier_of(each.owner))
     return _scanned(request, manifests, live, confirmation if request.confirm else None)
+
+
+def _imported(request: Request, imports: tuple[str, ...]) -> Result:
+    """Return what the files of other programs tell."""
+    scene = _scene(request)
+    result = Result()
+    for each in imports:
+        form, _, file = each.partition("=")
+        if form not in IMPORTS or not file:
+            raise click.BadParameter(f"{each!r} is not FORMAT=FILE", param_hint="--import")
+        text = read_bytes(Path(file)).decode(errors="replace")
+        found = IMPORTS[form](text, form)
+        told = (without_secrets(classified(one, scene), request.policy) for one in found.findings)
+        wanted = tuple(one for one in told if request.only.wants(one.ref))
+        result = joined(result, request.only.applied(Result(wanted, found.incomplete), scene.now))
+    return result
 
 
 def _scanned(

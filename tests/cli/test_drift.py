@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from glasswarden.cli.main import main
 from glasswarden.kube.objects import Object
 from tests.correlator.builders import owned
+from tests.correlator.test_imports import WHOLE
 from tests.kube.builders import a_deployment, an_entry, an_object
 
 REPLICAS = "/spec/replicas"
@@ -140,3 +141,26 @@ def test_findings_are_chosen(git: Path, live: Path, arguments: list[str], count:
     holds(live, scaled(5))
     result = drift(git, live, "--format", "json", *arguments)
     assert len(json.loads(result.stdout)["findings"]) == count
+
+
+def test_the_findings_of_other_programs_are_taken_in(tmp_path: Path) -> None:
+    file = tmp_path / "diff"
+    file.write_text(WHOLE)
+    command = ["drift", "--import", f"kubectl-diff={file}", "--format", "json"]
+    result = CliRunner().invoke(main, command)
+    [finding] = json.loads(result.stdout)["findings"]
+    assert (finding["field"], finding["source"]) == (REPLICAS, "kubectl-diff")
+    assert finding["response"] == "alert"
+
+
+@pytest.mark.parametrize("wrong", ["kubectl-diff", "nonsense=x", "kubectl-diff="])
+def test_an_import_that_cannot_be_is_said(wrong: str) -> None:
+    result = CliRunner().invoke(main, ["drift", "--import", wrong])
+    assert result.exit_code == 2
+    assert "FORMAT=FILE" in result.stderr
+
+
+def test_something_has_to_be_declared() -> None:
+    result = CliRunner().invoke(main, ["drift"])
+    assert result.exit_code == 2
+    assert "--git" in result.stderr

@@ -3,6 +3,8 @@
 import base64
 import copy
 import json
+import os
+import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +27,8 @@ from glasswarden.kube.objects import Object
 from glasswarden.policy.policy import DEFAULT
 from tests.cluster.api import Api
 from tests.cluster.argocd import APPLICATION, ArgoCD
+from tests.cluster.build import programs
+from tests.cluster.catalogue import ARGOCD
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.drift_exam import (
     deploy,
@@ -503,3 +507,96 @@ def test_what_argocd_is_told_to_ignore_is_ignored(
     }
     assert all("ignoreDifferences" in each["reason"] for each in result["findings"])
     assert result["incomplete"] == []
+
+
+def imported(tmp_path: Path, form: str, text: str) -> Any:  # noqa: ANN401 - JSON
+    file = tmp_path / form
+    file.write_text(text)
+    command = ["drift", "--import", f"{form}={file}", "--format", "json"]
+    result = CliRunner().invoke(main, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+WHOLE_CONTEXT = {"KUBECTL_EXTERNAL_DIFF": "diff -N -U 100000"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "fields"),
+    [({}, {"/"}), (WHOLE_CONTEXT, {IMAGE, "/spec/replicas"})],
+    ids=["as it is", "with all of its context"],
+)
+def test_what_kubectl_diff_prints_is_read(
+    cluster: ControlPlane,
+    namespace: str,
+    tmp_path: Path,
+    environment: dict[str, str],
+    fields: set[str],
+) -> None:
+    web = a_deployment(namespace)
+    admin = cluster.as_("admin")
+    admin.kubectl("apply", "-f", "-", stdin=web)
+    by_hand = ("set", "image", "deployment/web", "web=registry.example/web:2", "-n", namespace)
+    admin.kubectl(*by_hand)
+    web["spec"]["replicas"] = 3
+    missing = {**web, "metadata": {**web["metadata"], "name": "missing"}}
+    for each in (web, missing):
+        (tmp_path / f"{each['metadata']['name']}.json").write_text(json.dumps(each))
+    printed = subprocess.run(
+        [admin.program, "diff", "-f", tmp_path],
+        env=admin.environment() | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert printed.returncode == 1
+    found = imported(tmp_path, "kubectl-diff", printed.stdout)["findings"]
+    assert {each["field"] for each in found if each["object"]["name"] == "web"} == fields
+    [lacking] = [each for each in found if each["object"]["name"] == "missing"]
+    assert (lacking["field"], lacking["live"]) == ("/", None)
+    assert lacking["object"]["namespace"] == namespace
+
+
+@pytest.mark.parametrize(
+    ("environment", "field"),
+    [({}, "/"), (WHOLE_CONTEXT, IMAGE)],
+    ids=["as it is", "with all of its context"],
+)
+def test_what_argocd_app_diff_prints_is_read(
+    cluster: ControlPlane,
+    argocd: ArgoCD,
+    git_repository: GitRepository,
+    namespace: str,
+    tmp_path: Path,
+    environment: dict[str, str],
+    field: str,
+) -> None:
+    web = json.dumps(a_deployment(namespace))
+    first = git_repository.commit({"shop/web.yaml": web}, "first")
+    with argocd.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        stop = ("--type=merge", "--patch", '{"spec":{"syncPolicy":null}}')
+        cluster.as_("admin").kubectl("patch", APPLICATION, namespace, "-n", "argocd", *stop)
+        by_hand = ("set", "image", "deployment/web", "web=registry.example/web:2")
+        cluster.as_("developer").kubectl(*by_hand, "-n", namespace)
+
+        def is_out_of_sync() -> bool:
+            deployed.sync()
+            return bool(deployed.get()["status"]["sync"]["status"] == "OutOfSync")
+
+        eventually(is_out_of_sync, "Argo CD to see the difference")
+        server = argocd.server.removeprefix("http://")
+        program = programs([ARGOCD])["argocd"]
+        where = ("--server", server, "--plaintext", "--config", tmp_path / "config")
+        printed = subprocess.run(
+            [program, "app", "diff", namespace, *where],
+            env={**os.environ, "ARGOCD_BINARY_NAME": "argocd", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert printed.returncode == 1, printed.stderr
+    [finding] = imported(tmp_path, "argocd-diff", printed.stdout)["findings"]
+    assert (finding["object"]["name"], finding["field"]) == ("web", field)
+    assert "web:1" in finding["declared"]
+    assert "web:2" in finding["live"]
