@@ -195,6 +195,7 @@ class Scan:
             self.incomplete.append(Incomplete("orphans", why))
             return
         known = frozenset((kind.group, kind.name) for kind in self.declared)
+        unseen: dict[str, list[str]] = {}
         for kind in self.live.other_kinds(known):
             if not self.chosen(Ref(*kind, "", "")):
                 continue
@@ -202,8 +203,9 @@ class Scan:
                 for live in self.live.metadata(kind):
                     self._remember(live)
             except KindUnavailable as error:
-                what = f"orphans among {error.incomplete.what}"
-                self.incomplete.append(Incomplete(what, error.incomplete.why))
+                unseen.setdefault(error.incomplete.why, []).append(kind.name)
+        for why, kinds in unseen.items():
+            self.incomplete.append(Incomplete(f"orphans among {', '.join(kinds)}", why))
 
     def _ask_reconcilers(self) -> None:
         """Tell whether those who apply what is declared do so at all."""
@@ -218,7 +220,9 @@ class Scan:
         marked = owner_of(live, self.detector.policy.engines)
         owner = marked or self._reconcilers.inventory.get(place)
         if owner is not None:
-            head = {key: live[key] for key in ("apiVersion", "kind", "metadata")}
+            # Who holds which field is most of the metadata, and of no use for an orphan.
+            metadata = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
+            head = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata}
             self._strays.append((owner, head))
 
     def _orphans(self) -> Iterable[tuple[Owner, Object]]:

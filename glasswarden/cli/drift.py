@@ -35,6 +35,7 @@ from correlator.live.folder import FolderLive
 from correlator.live.source import Live, Scope
 from correlator.output.markdown import render_markdown
 from correlator.output.table import render_table
+from correlator.output.text import printable
 from correlator.scan import Progress, Scan
 from correlator.sources import IMPORTS
 from glasswarden.cli.inputs import read_bytes, read_policy
@@ -157,27 +158,26 @@ def command(  # noqa: PLR0913 - one parameter an option
         age = parse_age(since)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--since") from error
-    request = Request(
-        parse_address(address),
-        path,
-        Release(app, namespace, tuple(file.absolute() for file in values)),
-        Scope(namespace, namespace or "default"),
-        Filter(app, namespace, kinds, age),
-        read_policy(policy_file) if policy_file else DEFAULT,
-        confirm,
-    )
     if not address and (watch or not imports):
         raise click.UsageError("say what is declared with --git")
     if folder is not None and (watch or confirm):
         raise click.UsageError("--watch and --confirm need a cluster, not --live")
     with _explained():
+        request = Request(
+            parse_address(address),
+            path,
+            Release(app, namespace, tuple(file.absolute() for file in values)),
+            Scope(namespace, namespace or "default"),
+            Filter(app, namespace, kinds, age),
+            read_policy(policy_file) if policy_file else DEFAULT,
+            confirm,
+        )
         if watch:
             _watch(request, ApiServer(_access(kubeconfig), "glasswarden-drift"), form)
             return
-        found = _imported(request, imports)
+        result = _imported(request, imports)
         if address:
-            found = joined(_result(request, folder, kubeconfig), found)
-        result = found
+            result = joined(_result(request, folder, kubeconfig), result)
     click.echo(_rendered(result, form))
     if exit_code:
         sys.exit(_exit_code(result))
@@ -236,20 +236,29 @@ def _watch(request: Request, server: ApiServer, form: str) -> None:
         return _new_scan(request, request.manifests(), live), live
 
     follower = Follower(server, new_scan, lambda: fingerprint(request.address, request.path))
-    shown: Result | None = None
+    shown = ""
     try:
         while True:
-            scene = _scene(request)
-            result = request.only.applied(follower.run(scene), scene.now)
-            if result != shown:
+            text = _watched(request, follower, form)
+            if text != shown:
                 click.clear()
-                click.echo(_rendered(result, form))
-                shown = result
+                click.echo(text)
+                shown = text
             time.sleep(WATCH_SECONDS)
     except KeyboardInterrupt:
         click.echo(err=True)
     finally:
         follower.close()
+
+
+def _watched(request: Request, follower: Follower, form: str) -> str:
+    """Return what a pass finds, or why it finds nothing: a wall outlives an outage."""
+    scene = _scene(request)
+    try:
+        result = request.only.applied(follower.run(scene), scene.now)
+    except (DeclaredUnreadable, ApiServerError) as error:
+        return printable(f"Nothing could be looked at: {error}")
+    return _rendered(result, form)
 
 
 def _rendered(result: Result, form: str) -> str:
@@ -297,3 +306,7 @@ def _explained() -> Iterator[None]:
         yield
     except (DeclaredUnreadable, NoAccess, ApiServerError) as error:
         raise CannotLook(str(error)) from error
+    except click.UsageError:
+        raise
+    except click.ClickException as error:  # a policy, or a file to import, that cannot be read
+        raise CannotLook(error.message) from error

@@ -164,3 +164,11 @@ def test_something_has_to_be_declared() -> None:
     result = CliRunner().invoke(main, ["drift"])
     assert result.exit_code == 2
     assert "--git" in result.stderr
+
+
+def test_a_policy_that_cannot_be_read_does_not_look_like_drift(
+    git: Path, live: Path, tmp_path: Path
+) -> None:
+    holds(live, scaled(3))
+    result = drift(git, live, "--exit-code", "--policy", str(tmp_path / "nowhere.yaml"))
+    assert result.exit_code == 2
