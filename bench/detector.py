@@ -97,7 +97,7 @@ def _scan(lab: Lab, cluster: ControlPlane) -> list[Figure]:
             f"{theirs.seconds:.0f} s)",
         ),
         GOALS[1].judged(requests / OBJECTS, f"{requests / OBJECTS:.3f} ({requests} requests)"),
-        GOALS[2].judged(share, f"{share:.1f} % ({1000 * second:.0f} ms, {1000 * first:.0f} ms)"),
+        GOALS[2].judged(share, f"{share:.2f} % ({1000 * second:.0f} ms, {1000 * first:.0f} ms)"),
         GOALS[3].judged(
             ours.megabytes, f"{ours.megabytes:.0f} MB (kubectl diff {theirs.megabytes:.0f} MB)"
         ),
@@ -212,7 +212,7 @@ def _examination(lab: Lab, cluster: ControlPlane) -> list[Figure]:
     server_side = ["--server-side", f"--field-manager={OWNER}", "--force-conflicts"]
     applied = _kubectl(lab, cluster, every, folder, server_side)
     kinds = len({case.manifest["kind"] for case in every})
-    beside = "objects: kubectl diff {0:.0f} %, --server-side {1:.0f} %"
+    beside = "objects: kubectl diff {0:.1f} %, --server-side {1:.1f} %"
     return [
         GOALS[4].judged(
             recall,

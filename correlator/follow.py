@@ -7,7 +7,7 @@ orphans are only looked for then.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
@@ -20,8 +20,10 @@ from glasswarden.cluster.apiserver import ApiServer, ApiServerError
 
 FULL_SECONDS: Final = 300.0
 """After so long everything is looked at again."""
-REST_SECONDS: Final = 10.0
+REST_SECONDS: Final = 30.0
 """Before that, a watch that was lost is no reason to look at everything again."""
+WATCH_SECONDS: Final = 60
+"""How long one request of a watch lasts; so long lives one that is no longer needed."""
 
 _LOST: Final = "lost"
 
@@ -86,17 +88,20 @@ class Follower:
 
     def _run_in_full(self, print_: object, scene: Scene) -> Result:
         self.close()
+        # Should this pass fail, nothing of an earlier one may stand for it.
+        self._scan = self._result = None
+        scan, live = self._new_scan()
+        scan.run()
+        result = scan.result(scan.scene(scene))
         self._full_at, self._seen, self._is_lost = time.monotonic(), print_, False
-        self._scan, live = self._new_scan()
-        self._scan.run()
-        self._result = self._scan.result(self._scan.scene(scene))
-        for kind in self._scan.declared:
+        for kind in scan.declared:
             try:
                 url = live.resource_of(kind).url(live.namespace)
                 self._watches[kind] = _Watch(self._server, url, live.versions[kind])
             except (KindUnavailable, KeyError):
                 self._is_lost = True  # it could not be listed: a later pass tries again
-        return self._result
+        self._scan, self._result = scan, result
+        return result
 
 
 class _Watch:
@@ -123,10 +128,13 @@ class _Watch:
         """Take no more events; the connection ends with its time."""
         self._stopped.set()
 
+    def _events(self) -> Iterator[dict[str, Any]]:
+        return self._server.watch(self._url, self._version, "application/json", WATCH_SECONDS)
+
     def _follow(self) -> None:
         try:
             while not self._stopped.is_set():
-                for event in self._server.watch(self._url, self._version, "application/json"):
+                for event in self._events():
                     if self._stopped.is_set() or event["type"] == "ERROR":
                         self._queue.put(_LOST)
                         return

@@ -13,7 +13,7 @@ from glasswarden.kube.owners import Owner
 
 
 def _fits(finding: Finding, scene: Scene) -> bool:
-    if finding.declared is ABSENT or finding.live is ABSENT or not finding.managers:
+    if finding.live is ABSENT or not finding.managers:
         return False
     return managers_for(finding.owner, scene.policy).applies(finding.managers[0])
 

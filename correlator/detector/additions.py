@@ -10,12 +10,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from correlator.detector.defaults import is_default
-from correlator.detector.leaves import Lookup
+from correlator.detector.leaves import Lookup, forgets_emptiness
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.lookup import value_after
 from glasswarden.kube.managed import FieldsV1, parse_step
 from glasswarden.kube.paths import ROOT, Index, Key, Path, Select, Step, path_of
-from glasswarden.kube.schema import Shape
+from glasswarden.kube.schema import PLAIN, Shape
 
 _Node: TypeAlias = tuple[Path, FieldsV1, Value, Value]
 """A place, what a manager holds there, and its declared and live values."""
@@ -36,8 +36,14 @@ class Addition(msgspec.Struct, frozen=True, gc=False):
     live: Value
 
 
-def additions(declared: Value, live: Value, shape: Shape, fields: FieldsV1) -> Iterator[Addition]:
-    """Yield what *fields*, held by somebody else, add to *declared*."""
+def additions(
+    declared: Value, live: Value, shape: Shape, fields: FieldsV1, *, inside: bool = True
+) -> Iterator[Addition]:
+    """Yield what *fields*, which somebody holds, add to *declared*.
+
+    *inside* says whether to look into what is declared and held as a whole: whoever changed it may
+    have added something there, but so has the API server to what the owner applied.
+    """
     pending: list[_Node] = [(ROOT, fields, declared, live)]
     while pending:
         path, node, declared, live = pending.pop()
@@ -45,10 +51,12 @@ def additions(declared: Value, live: Value, shape: Shape, fields: FieldsV1) -> I
             below = value_after(live, (step,))
             known = _declared_at(declared, step)
             place = path / step
-            if below is ABSENT or (shape.typed and is_default(place, below)):
+            if below is ABSENT or _says_nothing(place, below, typed=shape.typed):
                 continue
             if known is not ABSENT and known is not None:
                 if _is_whole(child):
+                    if not inside:
+                        continue
                     yield from _extras(place, known, below, typed=shape.typed)
                 else:
                     pending.append((place, child, known, below))
@@ -131,7 +139,14 @@ def _extras(path: Path, declared: Value, live: Value, *, typed: bool) -> Iterato
 
 
 def _says_nothing(path: Path, value: Value, *, typed: bool) -> bool:
-    return value is None or (typed and (is_default(path, value) or value in ({}, [])))
+    if value is None:
+        return True
+    if not typed:
+        return False
+    step, around = path.step, path.parent or ROOT
+    # An empty selector selects everything: that is not nothing.
+    is_forgotten = isinstance(step, Key) and forgets_emptiness(step.name, around, PLAIN)
+    return is_default(path, value) or (value in ({}, []) and is_forgotten)
 
 
 def _holds(fields: FieldsV1, steps: tuple[Step, ...]) -> bool:

@@ -78,6 +78,7 @@ _IN_NETWORK: Final[dict[str, tuple[Any, ...]]] = {
     "/spec/sessionAffinityConfig/clientIP/timeoutSeconds": (10800,),
     "/spec/type": ("ClusterIP",),
     "/spec/allocateLoadBalancerNodePorts": (True,),
+    "/spec/parameters/scope": ("Cluster",),
 }
 _ELSEWHERE: Final[dict[str, tuple[Any, ...]]] = {
     "/**/rules[*]/scope": ("*",),
@@ -86,8 +87,10 @@ _ELSEWHERE: Final[dict[str, tuple[Any, ...]]] = {
     "/**/matchPolicy": ("Equivalent",),
     "/**/failurePolicy": ("Fail",),
     "/**/reinvocationPolicy": ("Never",),
-    "/**/namespaceSelector": ({},),
-    "/**/objectSelector": ({},),
+    "/webhooks[*]/namespaceSelector": ({},),
+    "/webhooks[*]/objectSelector": ({},),
+    "/spec/matchConstraints/namespaceSelector": ({},),
+    "/spec/matchConstraints/objectSelector": ({},),
     "/**/clientConfig/service/port": (443,),
     "/subjects[*]/apiGroup": ("rbac.authorization.k8s.io",),
     "/reclaimPolicy": ("Delete",),
@@ -102,6 +105,10 @@ _ALLOCATED: Final = (
     "/spec/healthCheckNodePort",
     "/spec/ipFamilies",
     "/spec/volumeName",
+    "/spec/selector/matchLabels/batch.kubernetes.io~1*",
+    "/spec/template/metadata/labels/batch.kubernetes.io~1*",
+    "/spec/template/metadata/labels/controller-uid",
+    "/spec/template/metadata/labels/job-name",
     "/metadata/labels/kubernetes.io~1metadata.name",
 )
 """Fields that get a value of their own in every object."""
@@ -123,7 +130,22 @@ _OWN_VALUES: Final = tuple(map(parse_pattern, _ALLOCATED))
 
 
 def is_default(path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell whether the API server would put *value* at *path* of a built-in kind by itself."""
+    """Tell whether the API server would put *value* at *path* of a built-in kind by itself.
+
+    A map is such a value if all that it holds is.
+    """
+    pending = [(path, value)]
+    while pending:
+        path, value = pending.pop()
+        if _is_filled_in(path, value):
+            continue
+        if not isinstance(value, dict) or not value:
+            return False
+        pending += [(path / Key(key), each) for key, each in value.items()]
+    return True
+
+
+def _is_filled_in(path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
     if any(pattern.matches(path) for pattern in _OWN_VALUES) or _is_own_port(path, value):
         return True
     step = path.step

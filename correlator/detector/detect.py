@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from correlator.declared.documents import Declared
 from correlator.detector.additions import additions, injected
+from correlator.detector.defaults import is_default
 from correlator.detector.leaves import Difference, declares_nothing, differences, forgets_emptiness
 from correlator.detector.managers import Managers, Party, managers_for
 from correlator.detector.meaning import declared_form
@@ -19,7 +21,9 @@ from glasswarden.kube.paths import ROOT, Key, Path, path_of
 from glasswarden.kube.schema import shape_of
 from glasswarden.policy.policy import Policy
 
-SOURCE = "git"
+SOURCE: Final = "git"
+
+_METADATA: Final = Key("metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ class _Subject:
         hints = tuple(entry.fields for entry in self.entries)
         for each in differences(self.declared, self.live, shape, hints):
             holders = owners_at(self.entries, each.path) if each.live is not ABSENT else ()
-            if not self._is_defaulted(each, holders):
+            if not self._is_defaulted(each):
                 yield each.path, each.declared, each.live, _names(holders), _latest(holders)
         yield from self._added()
 
@@ -94,10 +98,26 @@ class _Subject:
                     seen.add(each.path)
                     others = self._others(owners_at(self.entries, each.path))
                     yield each.path, ABSENT, each.live, _names(others), _latest(others)
+        yield from self._left_over(seen)
         if self.entries and shape.typed:
             holds = tuple(entry.fields for entry in self.entries)
             for each in injected(self.declared, self.live, holds):
                 yield each.path, ABSENT, each.live, (), None
+
+    def _left_over(self, seen: set[Path]) -> Iterator[_Found]:
+        """Yield what the owner applied once and Git no longer declares.
+
+        Metadata aside: engines put marks of their own there.
+        """
+        for entry in self.entries:
+            is_applied = entry.operation == "Apply" and not entry.subresource
+            if not is_applied or self.managers.party_of(entry) is not Party.OWNER:
+                continue
+            shape, held = shape_of(self.ref), entry.fields
+            for each in additions(self.declared, self.live, shape, held, inside=False):
+                if each.path not in seen and each.path.steps[0] != _METADATA:
+                    seen.add(each.path)
+                    yield each.path, ABSENT, each.live, (entry.manager,), parse_time(entry.time)
 
     def _is_owners(self, path: Path) -> bool:
         """Tell whether the owner holds the very field too, as it does its own marks."""
@@ -109,7 +129,7 @@ class _Subject:
     def _others(self, holders: tuple[Entry, ...]) -> tuple[Entry, ...]:
         return tuple(each for each in holders if self.managers.party_of(each) is Party.OTHER)
 
-    def _is_defaulted(self, found: Difference, holders: tuple[Entry, ...]) -> bool:
+    def _is_defaulted(self, found: Difference) -> bool:
         """Tell whether the API server filled in what is declared as empty."""
         step = found.path.step
         return (
@@ -117,7 +137,7 @@ class _Subject:
             and found.live is not ABSENT
             and declares_nothing(found.declared)
             and forgets_emptiness(step.name, found.path.parent or ROOT, shape_of(self.ref))
-            and not self._others(holders)
+            and is_default(found.path, found.live)
         )
 
 

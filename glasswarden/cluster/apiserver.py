@@ -107,12 +107,14 @@ class ApiServer:
         decoded: dict[str, Any] = json.loads(response.data)
         return decoded
 
-    def watch(self, path: str, version: str, accept: str) -> Iterator[dict[str, Any]]:
+    def watch(
+        self, path: str, version: str, accept: str, seconds: int = WATCH_SECONDS
+    ) -> Iterator[dict[str, Any]]:
         """Yield the events at *path* since resource version *version*, until the server ends it."""
         separator = "&" if "?" in path else "?"
-        query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
+        query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}"
         url = f"{path}{separator}{query}&resourceVersion={version}"
-        response = self._request(url, accept, WATCH_SECONDS + READ_SECONDS, stream=True)
+        response = self._request(url, accept, seconds + READ_SECONDS, stream=True)
         try:
             for line in _lines(response):
                 yield json.loads(line)

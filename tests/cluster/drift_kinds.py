@@ -382,10 +382,19 @@ SPECIMENS: Final = (
             ("/spec/ingress[0]/from[0]/namespaceSelector", "/spec/ingress[0]/from[0]/ipBlock"),
         ),
         Mutation("everything", [set_("/spec/ingress", [{}])], ("/spec/ingress[0]/from", "/spec/ingress[0]/ports")),
+        change(
+            "widened by an empty selector", "/spec/ingress/0/from/1/namespaceSelector", {},
+            "/spec/ingress[0]/from[1]/namespaceSelector",
+        ),
         nothing("protocol as by default", set_("/spec/ingress/0/ports/0/protocol", "TCP")),
         spec={
             "podSelector": {}, "policyTypes": ["Ingress"],
-            "ingress": [{"from": [{"namespaceSelector": {}}], "ports": [{"port": 8080}]}],
+            "ingress": [
+                {
+                    "from": [{"namespaceSelector": {}}, {"podSelector": {"matchLabels": {"app": "web"}}}],
+                    "ports": [{"port": 8080}],
+                }
+            ],
         },
     ),
     specimen(

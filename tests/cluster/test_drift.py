@@ -41,7 +41,7 @@ from tests.cluster.drift_exam import (
     scanned,
     write_manifests,
 )
-from tests.cluster.drift_kinds import FLUX, SPECIMENS, cases, put
+from tests.cluster.drift_kinds import FLUX, SPECIMENS, cases, definitions, put
 from tests.cluster.flux import KUSTOMIZATION, Flux
 from tests.cluster.gitrepository import GitRepository
 from tests.cluster.patience import eventually
@@ -159,6 +159,22 @@ def test_replicas_belong_to_the_autoscaler_that_sets_them(
     result = drift(cluster.kubeconfig("admin"), git, "-n", namespace)
     assert told(result) == [("web", "/spec/replicas", "controller-managed", "controller", "ignore")]
     assert "remove /spec/replicas" in result["findings"][0]["suggestion"]
+
+
+def test_a_field_that_git_no_longer_declares_is_left_over(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
+    declare(git, a_deployment(namespace))
+    api = Api(cluster.as_("admin"))
+    applied = a_deployment(namespace, minReadySeconds=5)
+    applied["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "OLD", "value": "1"}]
+    api.apply(marked(applied), OWNER)
+    lagging = ("sync-availability", "reconciliation-failure")
+    found = told(drift(cluster.kubeconfig("admin"), git, "-n", namespace))
+    assert [each[:-1] for each in found] == [
+        ("web", "/spec/minReadySeconds", *lagging),
+        ("web", "/spec/template/spec/containers[name=web]/env[name=OLD]", *lagging),
+    ]
 
 
 def test_a_field_that_the_api_server_fills_in_never_shows(
@@ -624,3 +640,68 @@ def test_a_wall_shows_what_happens_until_it_is_stopped(
         finally:
             wall.send_signal(signal.SIGINT)
     assert wall.returncode == 0
+
+
+def test_what_kubectl_applied_has_no_owner_but_whoever_applies_it(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
+    web = a_deployment(namespace)
+    declare(git, web)
+    admin = cluster.as_("admin")
+    admin.kubectl("apply", "-f", str(git))
+    assert drift(cluster.kubeconfig("admin"), git, "-n", namespace)["findings"] == []
+    admin.kubectl("label", "deployment/web", "by=hand", "-n", namespace)
+    declare(git, a_deployment(namespace, minReadySeconds=5, replicas=2))
+    found = told(drift(cluster.kubeconfig("admin"), git, "-n", namespace))
+    assert found == [
+        ("web", "/metadata/labels/by", "desired-configuration", "person", "auto-heal"),
+        ("web", "/spec/minReadySeconds", "desired-configuration", "person", "auto-heal"),
+        ("web", "/spec/replicas", "sync-availability", "reconciliation-failure", "escalate"),
+    ]
+
+
+def test_a_chart_that_helm_installed_is_as_declared(
+    cluster: ControlPlane, namespace: str, renderers: dict[str, Path], tmp_path: Path
+) -> None:
+    chart = tmp_path / "shop"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+    web = a_deployment(namespace)
+    web["metadata"] = {"name": "{{ .Release.Name }}"}
+    (chart / "templates" / "web.yaml").write_text(json.dumps(web))
+    admin = cluster.as_("admin")
+    where = ("--namespace", namespace, "--kubeconfig", admin.kubeconfig)
+    command: list[str | Path] = [renderers["helm"], "install", "web", chart, *where]
+    subprocess.run(command, env=admin.environment(), check=True, capture_output=True)
+    arguments = ("--namespace", namespace, "--app", "web")
+    assert drift(admin.kubeconfig, chart, *arguments)["findings"] == []
+    admin.kubectl("scale", "deployment/web", "--replicas=4", "-n", namespace)
+    [found] = told(drift(admin.kubeconfig, chart, *arguments))
+    assert found == ("web", "/spec/replicas", "desired-configuration", "person", "alert")
+
+
+def test_whatever_flux_deploys_is_as_declared(
+    cluster: ControlPlane, flux: Flux, git_repository: GitRepository, namespace: str
+) -> None:
+    """Flux completes manifests before it applies them; that is nobody's change."""
+    folder = cluster.folder / "flux-definitions"
+    folder.mkdir(exist_ok=True)
+    for each in definitions():
+        (folder / f"{each['metadata']['name']}.json").write_text(json.dumps(each))
+    cluster.define(folder)
+    files: dict[str, str | None] = {}
+    for specimen in SPECIMENS:
+        if specimen.label == "Namespace":
+            continue  # Kustomize renames it to the target namespace
+        manifest = copy.deepcopy(specimen.manifest)
+        manifest["metadata"]["name"] += f"-{namespace}"
+        if "namespace" in manifest["metadata"]:
+            manifest["metadata"]["namespace"] = namespace
+        files[f"all/{specimen.label}.yaml"] = json.dumps(manifest)
+    revision = git_repository.commit(files, "one of each kind")
+    with flux.deploy(git_repository, "all", namespace) as deployed:
+        deployed.wait_synced(revision)
+        address = f"{git_repository.url}@{revision}"
+        result = drift(cluster.kubeconfig("admin"), address, "--path", "all", "--app", namespace)
+    assert told(result) == []
+    assert result["incomplete"] == []

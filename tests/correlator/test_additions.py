@@ -161,3 +161,29 @@ def test_the_finding_says_who_holds_the_field_and_since_when() -> None:
 def test_an_object_that_is_being_deleted_is_found() -> None:
     live = an_object(metadata={"deletionTimestamp": "2026-03-01T12:00:00Z"})
     assert set(fields(an_object(), live)) == {"/metadata/deletionTimestamp"}
+
+
+def test_an_empty_selector_selects_everything_and_is_an_addition() -> None:
+    kind = "networking.k8s.io/v1/NetworkPolicy"
+    narrow = {"podSelector": {"matchLabels": {"app": "web"}}}
+    declared = an_object(kind, spec={"ingress": [{"from": [narrow]}]})
+    live = an_object(kind, spec={"ingress": [{"from": [{**narrow, "namespaceSelector": {}}]}]})
+    assert added(declared, live, "/spec/ingress") == {"/spec/ingress[0]/from[0]/namespaceSelector"}
+
+
+def test_what_the_owner_applied_and_git_no_longer_declares_is_left_over() -> None:
+    live = owned(
+        a_deployment(minReadySeconds=5),
+        an_entry("kustomize-controller", "/spec/minReadySeconds", operation="Apply"),
+    )
+    [one] = found(a_deployment(), live)
+    assert str(one.field) == "/spec/minReadySeconds"
+    assert one.managers == ("kustomize-controller",)
+
+
+def test_what_the_owner_filled_in_by_an_update_is_not() -> None:
+    """An update holds what the API server filled in, too."""
+    live = owned(
+        a_deployment(minReadySeconds=5), an_entry("kustomize-controller", "/spec/minReadySeconds")
+    )
+    assert fields(a_deployment(), live) == {}

@@ -113,6 +113,11 @@ JUDGED = [
         Cause.RECONCILIATION_FAILURE, Response.ESCALATE, id="Git moved on",
     ),
     pytest.param(
+        a_finding("/spec/paused", ABSENT, True, by="kustomize-controller"),
+        Class.SYNC_AVAILABILITY, Cause.RECONCILIATION_FAILURE, Response.ESCALATE,
+        id="Git no longer has it",
+    ),
+    pytest.param(
         a_finding(by="kubectl-client-side-apply", owner=None), Class.SYNC_AVAILABILITY,
         Cause.RECONCILIATION_FAILURE, Response.ESCALATE, id="Git moved on, no engine",
     ),

@@ -220,6 +220,14 @@ def test_an_empty_value_that_the_api_server_filled_in_is_no_difference() -> None
     assert fields(declared, managed_by(live, applied)) == {}
 
 
+def test_an_empty_value_that_git_moved_on_to_is_one() -> None:
+    """The owner still holds what it applied before."""
+    live = managed_by(
+        a_deployment(paused=True), an_entry("applier", "/spec/paused", operation="Apply")
+    )
+    assert fields(a_deployment(paused=False), live) == {"/spec/paused": (False, True)}
+
+
 def test_the_same_written_by_a_person_is_one() -> None:
     declared = a_deployment(paused=False)
     live = managed_by(a_deployment(paused=True), an_entry("kubectl-edit", "/spec/paused"))
