@@ -59,9 +59,13 @@ def mutate(api: Api, cases: Iterable[Case]) -> None:
 
 
 def marked(manifest: Object) -> Object:
-    """Return *manifest* with the labels that Flux adds."""
+    """Return *manifest* with the labels that Flux adds: each namespace is an application's own.
+
+    Tests that share a control plane would otherwise find each other's objects, as orphans.
+    """
     copied = copy.deepcopy(manifest)
-    copied["metadata"]["labels"] |= FLUX
+    app = copied["metadata"].get("namespace", NAMESPACE)
+    copied["metadata"]["labels"] |= {**FLUX, "kustomize.toolkit.fluxcd.io/name": app}
     return copied
 
 
