@@ -10,7 +10,6 @@ import structlog
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
 from webhook.apiserver import ApiServerError
 from webhook.entry import entry_of
@@ -50,7 +49,7 @@ class Admission:
         decision = decide(write, policy, now)
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
-            audit = await self._record(write, decision, policy, now)
+            audit = await self._record(request, write, decision, now)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
 
@@ -72,16 +71,18 @@ class Admission:
             raise CannotTell(f"whose object is scaled could not be looked up: {error}") from error
 
     async def _record(
-        self, write: Write, decision: Decision, policy: Policy, now: datetime
+        self, request: Request, write: Write, decision: Decision, now: datetime
     ) -> dict[str, str]:
         """Store the write; return what the API server's audit log should witness."""
-        record = await self.recorder.record(entry_of(write, decision, policy, now, os.urandom(10)))
+        policy, masks = self.rules.policy, self.recorder.masks
+        entry = entry_of(request, write, decision, policy, masks, now, os.urandom(10))
+        record = await self.recorder.record(entry)
         log.info(
             "write decided",
             verdict=decision.verdict,
             clause=decision.clause,
             actor=write.actor.name,
             object=str(write.target),
-            record=record.id,
+            record=entry.id,
         )
-        return {"record": record.id, "chain": record.digest}
+        return {"record": entry.id, "chain": record.digest}

@@ -19,8 +19,8 @@ import structlog
 from asgiref.wsgi import WsgiToAsgi
 
 from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.errors import LedgerError
+from glasswarden.ledger.keys import new_keys, open_keys
 from webhook.admission import Admission
 from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
@@ -143,10 +143,9 @@ def _start(settings: Settings) -> _Process:
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
     rules = Rules(settings.policy)
     server = _api_server(settings)
-    chain = Chain(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}")
     admission = Admission(
         rules,
-        Recorder(open_ledger(settings.ledger), chain),
+        _recorder(settings, rules.policy.cluster),
         Parents(server) if server else None,
         Sources(server) if server else None,
     )
@@ -155,6 +154,15 @@ def _start(settings: Settings) -> _Process:
         asyncio.create_task(rules.follow()),
     )
     return _Process(admission, tls, tasks)
+
+
+def _recorder(settings: Settings, cluster: str) -> Recorder:
+    """Return this process's way into the ledger, its chain begun."""
+    writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
+    keys = new_keys(settings.keys) if settings.makes_keys else open_keys(settings.keys)
+    recorder = Recorder(open_ledger(settings.ledger), writer, cluster, keys)
+    recorder.open()
+    return recorder
 
 
 def _calm_the_collector() -> None:

@@ -21,6 +21,7 @@ class UserInfo(msgspec.Struct, frozen=True):
     username: str = ""
     uid: str = ""
     groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
 
 
 class Options(msgspec.Struct, frozen=True, rename="camel"):

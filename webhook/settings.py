@@ -21,7 +21,14 @@ class Settings:
     """What the path of a genuine call ends with; only the webhook configuration holds it."""
 
     ledger: str
-    """Address of the ledger, `sqlite:///PATH`. Without it no write is answered."""
+    """Address of the ledger, `sqlite:///PATH` or `postgresql://…`. Without it no write is answered.
+    """
+
+    keys: Path
+    """Folder with the keys that sign checkpoints and mask values."""
+
+    makes_keys: bool = False
+    """Whether missing keys are made: of several replicas each would make its own."""
 
     policy: Path | None = None
     """File with the rules; read again when it changes. Without it the built-in rules serve."""

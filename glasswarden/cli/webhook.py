@@ -5,6 +5,8 @@ from pathlib import Path
 import click
 
 from certs.folder import Folder
+from glasswarden.ledger.address import keys_beside
+from glasswarden.ledger.errors import AddressInvalid
 from webhook.policy_file import PolicyUnreadable
 from webhook.settings import Settings
 from webhook.tls import CertificateUnusable
@@ -38,7 +40,13 @@ from webhook.tls import CertificateUnusable
     required=True,
     envvar="GLASSWARDEN_LEDGER",
     metavar="ADDRESS",
-    help="Where records go: sqlite:///PATH.",
+    help="Where records go: sqlite:///PATH or postgresql://USER@HOST/DATABASE.",
+)
+@click.option(
+    "--keys",
+    envvar="GLASSWARDEN_KEYS",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with the ledger's keys. Made beside an SQLite ledger where it is not given.",
 )
 @click.option(
     "--policy",
@@ -65,6 +73,7 @@ def command(
     folder: Path,
     client_ca: Path | None,
     ledger: str,
+    keys: Path | None,
     policy: Path | None,
     kubeconfig: Path | None,
     workers: int,
@@ -81,6 +90,8 @@ def command(
         client_authority=client_ca,
         caller_token=_caller_token(files),
         ledger=ledger,
+        keys=keys or _keys_beside(ledger),
+        makes_keys=keys is None,
         policy=policy,
         kubeconfig=kubeconfig,
         workers=workers,
@@ -93,6 +104,13 @@ def command(
         raise click.ClickException(f"{error}\nChoose another address with --bind.") from error
     except CertificateUnusable as error:
         raise click.ClickException(f"{error}\n{_advice(files)}") from error
+
+
+def _keys_beside(ledger: str) -> Path:
+    try:
+        return keys_beside(ledger)
+    except AddressInvalid as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _caller_token(files: Folder) -> str:

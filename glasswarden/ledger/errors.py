@@ -10,4 +10,20 @@ class AddressInvalid(LedgerError):
 
 
 class LedgerUnavailable(LedgerError):
-    """The database cannot be reached or written now; nothing was stored."""
+    """The database cannot be reached or written now; nothing was stored. Try again later."""
+
+
+class LedgerConflict(LedgerError):
+    """Another record stands in that place of the chain: somebody forged one of them."""
+
+
+class MigrationNeeded(LedgerError):
+    """The database's tables are not of this version; run `glasswarden ledger migrate`."""
+
+
+class RecordMalformed(LedgerError):
+    """What is stored is no record."""
+
+
+class KeyUnusable(LedgerError):
+    """The key that signs checkpoints cannot be read or made; correct the keys' folder."""

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from certs.folder import Folder, issue_into
 from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.record import Record
+from glasswarden.ledger.attempts import attempts_in
+from glasswarden.ledger.record import Attempt
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
 
@@ -34,12 +35,12 @@ class Guard:
     def url(self) -> str:
         return f"https://{LOOPBACK}:{self.port}"
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[Attempt]:
         """Return what the ledger holds, oldest first."""
         with closing(open_ledger(self.ledger)) as ledger:
-            return list(ledger.records())
+            return list(attempts_in(ledger))
 
-    def records_in(self, namespace: str) -> list[Record]:
+    def records_in(self, namespace: str) -> list[Attempt]:
         """Return those that are about objects in *namespace*."""
         return [record for record in self.records() if record.namespace == namespace]
 

@@ -1,22 +1,28 @@
-"""Entries for tests that name only what matters to them."""
+"""Entries, chains and keys for tests that name only what matters to them."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from glasswarden.ledger.record import Entry, new_id
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-_TIME = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+from glasswarden.ledger.chain import Chain
+from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, Record, new_id
+from glasswarden.ledger.signing import Signer
+
+TIME = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+SIGNER = Signer(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 _count = itertools.count()
 
 
-def an_entry(**differing: Any) -> Entry:  # noqa: ANN401 - any field of an entry
-    """Return an entry of its own instant, like any other but for *differing*."""
-    time = _TIME + timedelta(milliseconds=next(_count))
+def an_attempt(**differing: Any) -> Attempt:  # noqa: ANN401 - any field of an attempt
+    """Return an attempt of its own instant, like any other but for *differing*."""
+    time = differing.get("time", TIME + timedelta(milliseconds=next(_count)))
     fields: dict[str, Any] = {
-        "id": new_id(time, b"0123456789"),
+        "format": FORMAT,
+        "id": new_id(time, next(_count).to_bytes(10, "big")),
         "cluster": "test",
-        "time": _TIME,
+        "time": time,
         "verdict": "deny",
         "clause": "guard",
         "mode": "enforce",
@@ -31,11 +37,19 @@ def an_entry(**differing: Any) -> Entry:  # noqa: ANN401 - any field of an entry
         "namespace": "shop",
         "name": "web",
         "object_uid": "0b6f9e0c",
-        "subresource": "",
         "engine": "flux",
         "app": "shop",
         "app_namespace": "flux-system",
-        "changes": ({"path": "/spec/replicas", "old": 3, "new": 5},),
-        "unlisted": 0,
+        "changes": (ChangedField(path="/spec/replicas", old=3, new=5),),
     }
-    return Entry(**fields | differing)
+    return Attempt(**fields | differing)
+
+
+def a_chain(writer: str = "writer-1") -> Chain:
+    """Return a chain that nothing has been recorded in."""
+    return Chain(writer, SIGNER)
+
+
+def records_of(*attempts: Attempt, writer: str = "writer-1") -> list[Record]:
+    """Return *attempts* as the first records of *writer*'s chain."""
+    return a_chain(writer).link(attempts)

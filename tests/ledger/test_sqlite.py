@@ -1,43 +1,32 @@
-"""The embedded ledger keeps what it took, all or none of a batch."""
+"""What is peculiar to the embedded ledger; `test_contract` has what all ledgers do."""
 
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.errors import AddressInvalid, LedgerUnavailable
+from glasswarden.ledger.address import keys_beside, open_ledger
+from glasswarden.ledger.attempts import attempts_in
+from glasswarden.ledger.errors import AddressInvalid, LedgerUnavailable, MigrationNeeded
 from glasswarden.ledger.sqlite import open_sqlite
-from tests.ledger.builders import an_entry
+from tests.ledger.builders import an_attempt, records_of
 
 
 def test_what_was_appended_is_there_after_reopening(tmp_path: Path) -> None:
-    records = Chain("w").link([an_entry(), an_entry()])
+    records = records_of(an_attempt(), an_attempt())
     ledger = open_sqlite(tmp_path / "ledger.db")
     ledger.append(records)
     ledger.close()
     again = open_sqlite(tmp_path / "ledger.db")
-    assert list(again.records()) == records
+    assert list(attempts_in(again)) == [record.entry for record in records]
     again.close()
-
-
-def test_a_batch_with_one_bad_record_stores_none(tmp_path: Path) -> None:
-    ledger = open_sqlite(tmp_path / "ledger.db")
-    [first] = Chain("w").link([an_entry()])
-    ledger.append([first])
-    [second] = Chain("other").link([an_entry()])
-    with pytest.raises(LedgerUnavailable):
-        ledger.append([second, first])
-    assert list(ledger.records()) == [first]
-    ledger.close()
 
 
 def test_two_writers_share_one_file(tmp_path: Path) -> None:
     one, other = open_sqlite(tmp_path / "ledger.db"), open_sqlite(tmp_path / "ledger.db")
-    one.append(Chain("one").link([an_entry()]))
-    other.append(Chain("other").link([an_entry()]))
-    assert [record.writer for record in one.records()] == ["one", "other"]
+    one.append(records_of(an_attempt(), writer="one"))
+    other.append(records_of(an_attempt(), writer="other"))
+    assert [attempt.writer for attempt in attempts_in(one)] == ["one", "other"]
     one.close()
     other.close()
 
@@ -65,6 +54,15 @@ def test_a_file_that_is_no_database_is_said_and_left_alone(tmp_path: Path) -> No
     assert path.read_text() == "something else " * 100
 
 
+def test_tables_of_another_version_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(MigrationNeeded, match="version 99"):
+        open_sqlite(path)
+
+
 @pytest.mark.parametrize(
     "address", ["", "ledger.db", "sqlite://", "sqlite:///", "mysql://x/y", "sqlite://host/x"]
 )
@@ -73,8 +71,8 @@ def test_an_address_that_names_nothing_is_refused_with_an_example(address: str) 
         open_ledger(address)
 
 
-def test_an_address_names_the_file(tmp_path: Path) -> None:
-    open_ledger(f"sqlite://{tmp_path}/with%20space.db").close()
-    with sqlite3.connect(tmp_path / "with space.db") as connection:
-        assert connection.execute("SELECT count(*) FROM record").fetchone() == (0,)
-    connection.close()
+def test_an_address_names_the_file_and_its_keys(tmp_path: Path) -> None:
+    address = f"sqlite://{tmp_path}/with%20space.db"
+    open_ledger(address).close()
+    assert (tmp_path / "with space.db").exists()
+    assert keys_beside(address) == tmp_path / "with space.db.keys"

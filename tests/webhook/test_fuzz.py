@@ -13,13 +13,16 @@ from typing import Any
 import pytest
 
 from glasswarden.demo.story import recorded_story
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.record import Record
+from glasswarden.ledger.keys import Keys
+from glasswarden.ledger.masking import Masks
+from glasswarden.ledger.record import Head, Record
+from tests.ledger.builders import SIGNER
 from webhook.admission import Admission
 from webhook.errors import RequestRefused
 from webhook.recorder import Recorder
 from webhook.rules import Rules
 
+KEYS = Keys(SIGNER, Masks({"1": b"k" * 32}))
 TRIES = int(os.environ.get("GLASSWARDEN_FUZZ", "100000"))
 
 Mutation = Callable[[random.Random, bytes], bytes]
@@ -30,6 +33,10 @@ class Forgetful:
 
     def append(self, records: Sequence[Record]) -> None:
         """Take *records* and forget them."""
+
+    def unwitnessed(self) -> list[Head]:
+        """Return nothing."""
+        return []
 
     def close(self) -> None:
         """Give nothing back."""
@@ -121,7 +128,7 @@ def test_mutated_reviews_never_get_a_guarded_change_through() -> None:
 
 
 async def tried(chance: random.Random, reviews: list[bytes]) -> dict[str, int]:
-    admission = Admission(Rules(None), Recorder(Forgetful(), Chain("fuzz")))
+    admission = Admission(Rules(None), Recorder(Forgetful(), "fuzz", "test", KEYS))
     seen = {"refused": 0, "allowed": 0, "denied": 0, "guarded": 0}
     for number in range(TRIES):
         body = MUTATIONS[number % len(MUTATIONS)](chance, chance.choice(reviews))

@@ -14,6 +14,7 @@ import pytest
 from certs.folder import issue_into
 from glasswarden.demo.stage import HOST, Stage, open_stage
 from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.question import Question
 from tests.webhook.builders import a_deployment, a_review
 from tests.webhook.serving import connected, post
 
@@ -31,8 +32,8 @@ def test_a_guarded_write_is_denied_and_recorded_before_the_answer(stage: Stage) 
     response = json.loads(body)["response"]
     assert (status, response["allowed"]) == (200, False)
     with closing(open_ledger(stage.ledger)) as ledger:
-        [record] = [record for record in ledger.records() if record.actor == "one-of-a-kind"]
-    assert response["auditAnnotations"] == {"record": record.id, "chain": record.digest}
+        [record] = ledger.ask(Question(actor="one-of-a-kind"))
+    assert response["auditAnnotations"] == {"record": record.entry.id, "chain": record.digest}
 
 
 def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:

@@ -1,0 +1,17 @@
+"""`glasswarden ledger`: look into what was recorded, and look after it."""
+
+from typing import Final
+
+import click
+
+from glasswarden.cli.lazy import LazyGroup
+
+COMMANDS: Final = {
+    "key": "glasswarden.cli.ledger.key",
+}
+"""Each command by the module that defines it as `command`."""
+
+
+@click.command("ledger", cls=LazyGroup, modules=COMMANDS)
+def command() -> None:
+    """Look into what was recorded, and look after it."""

@@ -1,0 +1,58 @@
+"""Options that the ledger's commands share."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from glasswarden.ledger.address import keys_beside, open_ledger
+from glasswarden.ledger.errors import LedgerError
+from glasswarden.ledger.ledger import Ledger
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def ledger_option(function: Function) -> Function:
+    """Let a command be told its ledger as `address`."""
+    return click.option(
+        "--ledger",
+        "address",
+        required=True,
+        envvar="GLASSWARDEN_LEDGER",
+        metavar="ADDRESS",
+        help="The ledger: sqlite:///PATH or postgresql://USER@HOST/DATABASE.",
+    )(function)
+
+
+def keys_option(function: Function) -> Function:
+    """Let a command be told the folder of the ledger's keys as `keys`."""
+    return click.option(
+        "--keys",
+        envvar="GLASSWARDEN_KEYS",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder with the ledger's keys; beside an SQLite ledger where it is not given.",
+    )(function)
+
+
+@contextmanager
+def opened(address: str) -> Iterator[Ledger]:
+    """Open the ledger at *address*; what is wrong with it is said in a sentence."""
+    with sentences(), closing(open_ledger(address)) as ledger:
+        yield ledger
+
+
+def keys_folder(keys: Path | None, address: str) -> Path:
+    """Return where the keys of the ledger at *address* are."""
+    with sentences():
+        return keys or keys_beside(address)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Turn what a ledger raises into a message for a person."""
+    try:
+        yield
+    except LedgerError as error:
+        raise click.ClickException(str(error)) from error
