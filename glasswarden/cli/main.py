@@ -8,11 +8,15 @@ from glasswarden import __version__
 from glasswarden.cli.lazy import LazyGroup
 
 COMMANDS: Final = {
+    "break": "glasswarden.cli.breakglass.ask",
     "certs": "glasswarden.cli.certs",
+    "close": "glasswarden.cli.breakglass.close",
     "demo": "glasswarden.cli.demo",
+    "extend": "glasswarden.cli.breakglass.extend",
     "ledger": "glasswarden.cli.ledger",
     "manifests": "glasswarden.cli.manifests",
     "policy": "glasswarden.cli.policy",
+    "status": "glasswarden.cli.breakglass.status",
     "webhook": "glasswarden.cli.webhook",
 }
 """Each command by the module that defines it as `command`."""
