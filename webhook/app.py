@@ -20,7 +20,7 @@ from asgiref.wsgi import WsgiToAsgi
 
 from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.ledger.keys import new_keys, open_keys
+from glasswarden.ledger.keys import open_keys
 from webhook.admission import Admission
 from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
@@ -159,7 +159,7 @@ def _start(settings: Settings) -> _Process:
 def _recorder(settings: Settings, cluster: str) -> Recorder:
     """Return this process's way into the ledger, its chain begun."""
     writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
-    keys = new_keys(settings.keys) if settings.makes_keys else open_keys(settings.keys)
+    keys = open_keys(settings.keys)
     recorder = Recorder(open_ledger(settings.ledger), writer, cluster, keys)
     recorder.open()
     return recorder

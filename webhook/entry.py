@@ -41,7 +41,7 @@ def entry_of(
     ref, owner = write.target, write.owner
     old, new = request.old_object or {}, request.object or {}
     manager_operation = next((change.operation for change in write.changes), "")
-    changes = tuple(_change(ref, each, policy, masks) for each in write.changes[:MOST_CHANGES])
+    changes = tuple(_change(ref, each, policy, masks, now) for each in write.changes[:MOST_CHANGES])
     return Attempt(
         format=FORMAT,
         id=new_id(now, random),
@@ -112,7 +112,7 @@ def _plain(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
     return [] if value is msgspec.UNSET else [value]
 
 
-def _change(ref: Ref, change: Change, policy: Policy, masks: Masks) -> ChangedField:
+def _change(ref: Ref, change: Change, policy: Policy, masks: Masks, now: datetime) -> ChangedField:
     """Return *change* as stored: a value that was not there is left out, not null."""
     path = str(change.path)
     hidden = policy.hides(ref, change)
@@ -121,7 +121,7 @@ def _change(ref: Ref, change: Change, policy: Policy, masks: Masks) -> ChangedFi
         if value is ABSENT:
             continue
         if hidden:
-            stored[f"{name}_masked"] = masks.mask(path, value)
+            stored[f"{name}_masked"] = masks.mask(path, value, now)
             continue
         encoded = _encoder.encode(value)
         if len(encoded) <= LARGEST_VALUE:

@@ -2,10 +2,12 @@
 
 import socket
 import ssl
+from datetime import UTC, datetime
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
+from glasswarden.ledger.keys import make_keys
 from webhook.app import Application
 from webhook.logs import ServerLog, configure_logs
 from webhook.metrics import forget_process
@@ -30,6 +32,8 @@ def serve(settings: Settings) -> None:
     Rules(settings.policy)
     new_context(settings.certificate, settings.key, settings.client_authority)
     _try_address(settings.bind)
+    if settings.makes_keys:
+        make_keys(settings.keys, datetime.now(UTC))
     configure_logs()
     _Server(settings).run()
 

@@ -6,7 +6,7 @@ import click
 
 from certs.folder import Folder
 from glasswarden.ledger.address import keys_beside
-from glasswarden.ledger.errors import AddressInvalid
+from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
 from webhook.policy_file import PolicyUnreadable
 from webhook.settings import Settings
 from webhook.tls import CertificateUnusable
@@ -100,6 +100,8 @@ def command(
         serve(settings)
     except PolicyUnreadable as error:
         raise click.ClickException(f"{error}\nTry: glasswarden policy check {policy}") from error
+    except KeyUnusable as error:
+        raise click.ClickException(str(error)) from error
     except AddressUnusable as error:
         raise click.ClickException(f"{error}\nChoose another address with --bind.") from error
     except CertificateUnusable as error:

@@ -1,10 +1,11 @@
 """The keys of a ledger: one that signs checkpoints, and those that mask values."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
-from glasswarden.ledger.masking import Masks, new_masks, open_masks
-from glasswarden.ledger.signing import Signer, new_signer, open_signer
+from glasswarden.ledger.masking import Masks, make_mask, open_masks
+from glasswarden.ledger.signing import Signer, make_signer, open_signer
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ def open_keys(folder: Path) -> Keys:
     return Keys(open_signer(folder), open_masks(folder))
 
 
-def new_keys(folder: Path) -> Keys:
-    """Return the keys in *folder*; those that are missing are made."""
-    return Keys(new_signer(folder), new_masks(folder))
+def make_keys(folder: Path, now: datetime) -> None:
+    """Make those keys in *folder* that are missing. One process does this, before others read."""
+    make_signer(folder)
+    make_mask(folder, now)

@@ -5,71 +5,61 @@ value is the recorded one; who does not can neither read nor guess it, and equal
 fields do not look alike.
 """
 
-import hmac
-import re
-import secrets
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from glasswarden.keys.folder import KeysUnreadable, new_key, read_ring
+from glasswarden.keys.ring import Ring
 from glasswarden.ledger.errors import KeyUnusable
-from glasswarden.ledger.secret_files import create_once
 
-_FILE: Final = re.compile(r"ledger-mask-(?P<id>[0-9a-z]+)\.key")
-_FIRST: Final = "ledger-mask-1.key"
-_SECRET_BYTES: Final = 32
+PREFIX: Final = "ledger-mask"
+"""How the keys' files are called; an old key stays as long as records are masked with it."""
+
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """The keys that values were ever masked with; the last of them masks."""
+    """The keys that values were ever masked with; the newest of them masks."""
 
-    keys: dict[str, bytes]
+    ring: Ring
 
-    def mask(self, path: str, value: object) -> str:
-        """Return the mask of *value* at *path*, with the current key."""
-        return self._mask(max(self.keys, key=_age), path, value)
+    def mask(self, path: str, value: object, now: datetime) -> str:
+        """Return the mask of *value* at *path*: `KEY-ID:HMAC`."""
+        key_id, mac = self.ring.sign(_message(path, value), now)
+        return f"{key_id}:{mac.hex()}"
 
     def matches(self, masked: str, path: str, value: object) -> bool | None:
         """Tell whether *masked* is *value* at *path*; none where its key is not at hand."""
-        key_id = masked.partition(":")[0]
-        if key_id not in self.keys:
+        key_id, _, mac = masked.partition(":")
+        if self.ring.get(key_id) is None:
             return None
-        return hmac.compare_digest(self._mask(key_id, path, value), masked)
-
-    def _mask(self, key_id: str, path: str, value: object) -> str:
-        message = path.encode(errors="surrogatepass") + b"\0" + _encoder.encode(value)
-        return f"{key_id}:{hmac.digest(self.keys[key_id], message, 'sha256').hex()}"
+        return self.ring.verifies(key_id, _message(path, value), bytes.fromhex(mac))
 
 
-def _age(key_id: str) -> tuple[int, str]:
-    """Return what sorts key ids by age: 9, then 10."""
-    return len(key_id), key_id
+def _message(path: str, value: object) -> bytes:
+    return path.encode(errors="surrogatepass") + b"\0" + _encoder.encode(value)
 
 
 def open_masks(folder: Path) -> Masks:
     """Return the masking keys in *folder*; raise `KeyUnusable` where there are none."""
     try:
-        keys = {
-            found["id"]: file.read_bytes()
-            for file in sorted(folder.iterdir())
-            if (found := _FILE.fullmatch(file.name))
-        }
-    except OSError as error:
-        raise KeyUnusable(f"the keys in {folder} cannot be read: {error}") from error
-    if not keys or not all(len(secret) == _SECRET_BYTES for secret in keys.values()):
-        raise KeyUnusable(f"{folder} holds no {_FIRST} of {_SECRET_BYTES} bytes")
-    return Masks(keys)
+        ring = read_ring(folder, PREFIX)
+    except KeysUnreadable as error:
+        raise KeyUnusable(str(error)) from error
+    if not ring:
+        raise KeyUnusable(f"{folder} holds no key {PREFIX}-TIME.key")
+    return Masks(ring)
 
 
-def new_masks(folder: Path) -> Masks:
-    """Make a masking key in *folder* if there is none, and return what is there."""
+def make_mask(folder: Path, now: datetime) -> None:
+    """Make a masking key in *folder* that serves from *now* on, if there is none."""
     try:
-        if not any(_FILE.fullmatch(file.name) for file in folder.glob("*")):
-            create_once(folder / _FIRST, secrets.token_bytes(_SECRET_BYTES))
-    except OSError as error:
-        raise KeyUnusable(f"{folder / _FIRST}: {error}") from error
-    return open_masks(folder)
+        if not read_ring(folder, PREFIX):
+            new_key(folder, PREFIX, now)
+    except (OSError, KeysUnreadable) as error:
+        raise KeyUnusable(f"no key could be made in {folder}: {error}") from error

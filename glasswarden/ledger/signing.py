@@ -64,8 +64,8 @@ def open_signer(folder: Path) -> Signer:
     return Signer(key)
 
 
-def new_signer(folder: Path) -> Signer:
-    """Make a key in *folder*, or return the one that is there."""
+def make_signer(folder: Path) -> None:
+    """Make a key in *folder*, unless there is one."""
     pem = Ed25519PrivateKey.generate().private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
     )
@@ -73,4 +73,3 @@ def new_signer(folder: Path) -> Signer:
         create_once(folder / FILE, pem)
     except OSError as error:
         raise KeyUnusable(f"{folder / FILE}: {error}") from error
-    return open_signer(folder)

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from glasswarden.keys.ring import Key, Ring
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt
@@ -13,7 +14,7 @@ from tests.webhook.builders import a_review
 from webhook.entry import LARGEST_VALUE, MOST_CHANGES, entry_of
 from webhook.review import parse_review
 
-MASKS = Masks({"1": b"k" * 32})
+MASKS = Masks(Ring([Key("1", b"k" * 32, NOW)]))
 
 
 def entry(*, review: bytes | None = None, **differing: Any) -> Attempt:  # noqa: ANN401 - any field

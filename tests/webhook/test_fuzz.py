@@ -8,11 +8,13 @@ import json
 import os
 import random
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from glasswarden.demo.story import recorded_story
+from glasswarden.keys.ring import Key, Ring
 from glasswarden.ledger.keys import Keys
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Head, Record
@@ -22,7 +24,8 @@ from webhook.errors import RequestRefused
 from webhook.recorder import Recorder
 from webhook.rules import Rules
 
-KEYS = Keys(SIGNER, Masks({"1": b"k" * 32}))
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+KEYS = Keys(SIGNER, Masks(Ring([Key("1", b"k" * 32, EPOCH)])))
 TRIES = int(os.environ.get("GLASSWARDEN_FUZZ", "100000"))
 
 Mutation = Callable[[random.Random, bytes], bytes]
