@@ -51,7 +51,7 @@ def agreement(change: ChangedField, path: Path, value: Value, masks: Masks | Non
 
 
 def undone(change: ChangedField, path: Path, value: Value) -> Value:
-    """Return *value* at *path* as it was before *change* to a part of it, as far as that is told."""
+    """Return *value* at *path* as it was before *change* to a part of it, as far as told."""
     if change.old_masked or change.old_cut is not None:
         return value
     rest = path_of(*parse_path(change.path).steps[len(path.steps) :])
