@@ -11,7 +11,7 @@ from correlator.report.words import clock, plain
 WIDTH: Final = 920
 LANE: Final = 34
 LEFT: Final = 150
-RIGHT: Final = 24
+RIGHT: Final = 40
 TOP: Final = 14
 AXIS: Final = 30
 MOST_LANES: Final = 12
