@@ -11,6 +11,7 @@ from glasswarden.kube.objects import Object, Ref, metadata_of
 from glasswarden.kube.verbs import inferred_verb
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, Cut, new_id
+from glasswarden.policy.breakglass.grant import GrantUse
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
@@ -79,7 +80,25 @@ def entry_of(
         changes=changes,
         unlisted=max(0, len(write.changes) - MOST_CHANGES),
         fingerprint=_fingerprint(write, changes),
+        **_grant(decision.grant),
     )
+
+
+def _grant(use: GrantUse | None) -> dict[str, Any]:
+    """Return what the record says about a grant."""
+    if use is None:
+        return {}
+    return {
+        "grant": use.id,
+        "grant_act": str(use.act),
+        "grant_rule": use.rule,
+        "grant_expires": use.expires,
+        "grantee": use.actor,
+        "approver": use.approver,
+        "ticket": use.ticket,
+        "reason": use.reason,
+        "outcome": use.outcome,
+    }
 
 
 def _extra(request: Request) -> dict[str, tuple[str, ...]]:

@@ -25,7 +25,8 @@ class Settings:
     """
 
     keys: Path
-    """Folder with the keys that sign checkpoints and mask values."""
+    """Folder with the keys that sign checkpoints, mask values and sign grants; the last are read
+    again when it changes, and without one nobody can break the glass."""
 
     makes_keys: bool = False
     """Whether missing keys are made: of several replicas each would make its own."""

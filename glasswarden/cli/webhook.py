@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from certs.folder import Folder
+from glasswarden.keys.folder import KeysUnreadable
 from glasswarden.ledger.address import keys_beside
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
 from webhook.policy_file import PolicyUnreadable
@@ -46,7 +47,7 @@ from webhook.tls import CertificateUnusable
     "--keys",
     envvar="GLASSWARDEN_KEYS",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder with the ledger's keys. Made beside an SQLite ledger where it is not given.",
+    help="Folder with the keys of ledger and grants; made beside an SQLite ledger by default.",
 )
 @click.option(
     "--policy",
@@ -69,6 +70,7 @@ from webhook.tls import CertificateUnusable
     help="Processes that answer reviews.",
 )
 def command(
+    *,
     bind: str,
     folder: Path,
     client_ca: Path | None,
@@ -100,7 +102,7 @@ def command(
         serve(settings)
     except PolicyUnreadable as error:
         raise click.ClickException(f"{error}\nTry: glasswarden policy check {policy}") from error
-    except KeyUnusable as error:
+    except (KeyUnusable, KeysUnreadable) as error:
         raise click.ClickException(str(error)) from error
     except AddressUnusable as error:
         raise click.ClickException(f"{error}\nChoose another address with --bind.") from error

@@ -123,6 +123,9 @@ class Attempt(Entry, frozen=True, kw_only=True, tag_field="type", tag="attempt")
 
     grant_rule: str = ""
     grant_expires: datetime | None = None
+    grantee: str = ""
+    """Who was granted; the actor may be an approver, or share in the grant."""
+
     approver: str = ""
     ticket: str = ""
     reason: str = ""

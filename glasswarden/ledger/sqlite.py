@@ -137,7 +137,7 @@ class SqliteLedger:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
         statement = """
             SELECT body, digest, signature FROM record AS issued
-            WHERE "grant" <> '' AND cluster = ? AND grant_act IN ('issued', 'extended')
+            WHERE "grant" <> '' AND cluster = ? AND grant_act IN ('issued', 'approved', 'extended')
               AND grant_expires > ?
               AND NOT EXISTS (
                 SELECT 1 FROM record AS later
