@@ -8,6 +8,7 @@ from glasswarden import __version__
 from glasswarden.cli.lazy import LazyGroup
 
 COMMANDS: Final = {
+    "approve": "glasswarden.cli.breakglass.approve",
     "break": "glasswarden.cli.breakglass.ask",
     "certs": "glasswarden.cli.certs",
     "close": "glasswarden.cli.breakglass.close",

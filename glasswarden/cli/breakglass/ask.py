@@ -47,7 +47,7 @@ def command(
     after = look_and_show(kubectl, target)
     if is_open_now(after):
         ctx.exit(kubectl.hand_over(then) if then else 0)
-    if after.waits:
+    if after.petition is not None:
         click.echo(f"An approver types: {kubectl.typed('approve', target)}")
         ctx.exit(1 if then else 0)
     raise click.ClickException("the request is stored but nobody answered it: is the guard up?")

@@ -18,7 +18,7 @@ from glasswarden.policy.breakglass import names
 def command(target: str, kubectl: Kubectl, outcome: str | None) -> None:
     """End a grant; the reconciler then puts back what Git says."""
     before = look(kubectl, target)
-    if before.stamp is None and not before.waits:
+    if before.stamp is None and before.petition is None:
         raise click.ClickException(f"{before.subject}: nobody broke the glass")
     ended: dict[str, str | None] = dict.fromkeys(names.ASKED)
     kubectl.annotate(target, ended | ({names.OUTCOME: outcome} if outcome else {}))

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from glasswarden.kube.objects import Object, annotations_of, ref_of
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.peek import peek
+from glasswarden.policy.breakglass.petition import Petition
 from glasswarden.policy.breakglass.stamp import Stamp
 
 
@@ -15,15 +16,18 @@ class View:
 
     subject: str
     stamp: Stamp | None
-    waits: bool
-    """Whether a request waits for a second person."""
+    petition: Petition | None
+    """A request that waits for a second person."""
+
+    reason: str
 
 
 def view_of(obj: Object) -> View:
     """Return how break-glass stands on *obj*."""
     annotations = annotations_of(obj)
     stamp = peek(annotations.get(names.GRANT), Stamp)
-    return View(str(ref_of(obj)), stamp, annotations.get(names.APPROVAL) == names.PENDING)
+    petition = peek(annotations.get(names.REQUEST), Petition)
+    return View(str(ref_of(obj)), stamp, petition, str(annotations.get(names.REASON, "")))
 
 
 def is_open(view: View, now: datetime) -> bool:
@@ -35,8 +39,7 @@ def sentences(view: View, now: datetime) -> list[str]:
     """Return what a person wants to know about it."""
     stamp = view.stamp
     if stamp is None:
-        waiting = "a request waits for approval." if view.waits else "nobody broke the glass."
-        return [f"{view.subject}: {waiting}"]
+        return _without_grant(view, now)
     if now >= stamp.expires:
         lines = [f"{view.subject}: the grant {stamp.id} expired at {_moment(stamp.expires)}."]
     else:
@@ -47,6 +50,18 @@ def sentences(view: View, now: datetime) -> list[str]:
         lines.append(f"  shared with {', '.join(stamp.groups)}")
     lines += (f"  held: {path}" for path in stamp.held)
     return lines
+
+
+def _without_grant(view: View, now: datetime) -> list[str]:
+    petition = view.petition
+    if petition is None or now >= petition.deadline:
+        return [f"{view.subject}: nobody broke the glass."]
+    asked = f"{petition.actor} asks for {left(timedelta(seconds=petition.ttl))}, {petition.ticket}"
+    until = _moment(petition.deadline)
+    return [
+        f"{view.subject}: request {petition.id} waits for approval until {until}.",
+        f"  {asked}: {view.reason}",
+    ]
 
 
 def left(span: timedelta) -> str:

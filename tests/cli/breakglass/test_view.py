@@ -7,6 +7,7 @@ import pytest
 from glasswarden.cli.breakglass.view import is_open, left, sentences, view_of
 from glasswarden.keys.ring import Key, Ring
 from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.petition import Petition, issue_petition
 from glasswarden.policy.breakglass.stamp import Stamp, issue
 from glasswarden.policy.operation import GrantOperation
 
@@ -62,9 +63,25 @@ def test_a_grant_ends_with_its_last_second() -> None:
     assert "the grant g1 expired at" in sentences(view, end)[0]
 
 
-def test_a_request_that_waits() -> None:
-    view = view_of(an_object(**{names.APPROVAL: names.PENDING}))
-    assert sentences(view, NOW) == ["Deployment shop/web: a request waits for approval."]
+def test_a_request_that_waits_says_who_asks_for_what() -> None:
+    petition = Petition(
+        id="r1",
+        cluster="test",
+        uid="u1",
+        version="7",
+        actor="responder",
+        rule="oncall",
+        ticket="INC-42",
+        reason="digest",
+        ttl=1800,
+        deadline=NOW + timedelta(minutes=15),
+    )
+    token = issue_petition(petition, RING, NOW)
+    view = view_of(an_object(**{names.REQUEST: token, names.REASON: "checkout is down"}))
+    first, second = sentences(view, NOW)
+    assert first.startswith("Deployment shop/web: request r1 waits for approval until ")
+    assert second == "  responder asks for 30 min, INC-42: checkout is down"
+    assert sentences(view, NOW + timedelta(minutes=15))[0].endswith("nobody broke the glass.")
 
 
 @pytest.mark.parametrize("token", ["", "x", "e30.k.sig", "💥"])
