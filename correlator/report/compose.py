@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from correlator.report.model import (
-    Answer,
     Change,
     Integrity,
     Obligation,
@@ -19,22 +18,9 @@ from correlator.report.model import (
     Write,
 )
 from correlator.report.summary import summary_of
+from correlator.standing import UNKNOWN, Answer, Standings
 from glasswarden.ledger.attempts import writes_of
 from glasswarden.ledger.record import Attempt, ChangedField, Cut
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What became of a changed field."""
-
-    live: Answer = Answer.UNKNOWN
-    git: Answer = Answer.UNKNOWN
-
-
-Standings: TypeAlias = Callable[[Attempt, ChangedField], Standing]
-"""Tells what became of a field that an attempt changed."""
-
-UNKNOWN: Final = Standing()
 
 
 @dataclass(frozen=True, slots=True)

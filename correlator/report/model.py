@@ -1,21 +1,14 @@
 """What a report says, before it has a format; the published JSON Schema is made from this."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from correlator.standing import Answer
+
 VERSION = 1
-
-
-class Answer(StrEnum):
-    """Yes, no, or honestly not known."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):

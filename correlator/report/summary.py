@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from correlator.report.model import Answer, Report, Scope, Write
+from correlator.report.model import Report, Scope, Write
+from correlator.standing import Answer
 
 
 def summary_of(report: Report) -> tuple[str, ...]:

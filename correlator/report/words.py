@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from correlator.report.model import Answer, Change
+from correlator.report.model import Change
+from correlator.standing import Answer
 
 LONGEST_VALUE: Final = 160
 """Characters of a value; the whole of it is in the JSON."""

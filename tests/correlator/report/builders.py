@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from correlator.report.compose import Standing, Surroundings, compose
-from correlator.report.model import Answer, Integrity, Report, Scope, Subject, Unexplained
+from correlator.report.compose import Surroundings, compose
+from correlator.report.model import Integrity, Report, Scope, Subject, Unexplained
+from correlator.standing import Answer, Standing
 from glasswarden.ledger.record import Attempt, ChangedField
 from tests.correlator.link.builders import at, wrote
 

@@ -1,7 +1,8 @@
 """A report says what happened, what became of it, and what is left to do."""
 
-from correlator.report.compose import Standing, compose
-from correlator.report.model import Answer, Scope
+from correlator.report.compose import compose
+from correlator.report.model import Scope
+from correlator.standing import Answer, Standing
 from tests.correlator.link.builders import at
 from tests.correlator.report.builders import IMAGE, around, granted, the_report
 
