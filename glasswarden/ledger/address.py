@@ -33,3 +33,11 @@ def keys_beside(address: str) -> Path:
         raise AddressInvalid("a ledger in PostgreSQL needs its keys named: --keys FOLDER")
     file = file_of(address)
     return file.with_name(f"{file.name}.keys")
+
+
+def spool_beside(address: str) -> Path | None:
+    """Return the folder where records for an embedded ledger wait; of others it must be told."""
+    if urlsplit(address).scheme in POSTGRES:
+        return None
+    file = file_of(address)
+    return file.with_name(f"{file.name}.spool")

@@ -17,6 +17,10 @@ class LedgerConflict(LedgerError):
     """Another record stands in that place of the chain: somebody forged one of them."""
 
 
+class SpoolUnusable(LedgerError):
+    """No record can wait here: the spool is full, or cannot be written. The outage rules apply."""
+
+
 class MigrationNeeded(LedgerError):
     """The database's tables are not of this version; run `glasswarden ledger migrate`."""
 

@@ -146,6 +146,21 @@ class Sensitive(_Part, frozen=True, kw_only=True):
     fields: Annotated[tuple[FieldPattern, ...], Meta(min_length=1, description="The fields.")]
 
 
+class WithoutRecord(StrEnum):
+    """What becomes of a write that the rules allow but that cannot be recorded."""
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+class Outage(_Part, frozen=True, kw_only=True):
+    """What happens while nothing can be recorded, by the mode that the object is in."""
+
+    enforce: WithoutRecord = WithoutRecord.REFUSE
+    warn: WithoutRecord = WithoutRecord.ALLOW
+    audit: WithoutRecord = WithoutRecord.ALLOW
+
+
 class Document(_Part, frozen=True, kw_only=True):
     """The rules of one cluster."""
 
@@ -177,6 +192,9 @@ class Document(_Part, frozen=True, kw_only=True):
         Subjects()
     )
     sensitive: tuple[Sensitive, ...] = ()
+    outage: Annotated[
+        Outage, Meta(description="What happens to allowed writes that cannot be recorded.")
+    ] = Outage()
     emergency_group: Annotated[
         str, Meta(min_length=1, description="A group that always gets in; it is seen afterwards.")
     ] = "glasswarden:emergency"

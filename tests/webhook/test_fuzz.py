@@ -19,6 +19,7 @@ from glasswarden.ledger.record import Head, Record
 from tests.ledger.builders import SIGNER
 from webhook.admission import Admission
 from webhook.errors import RequestRefused
+from webhook.ledger_link import InlineLink
 from webhook.recorder import Recorder
 from webhook.rules import Rules
 
@@ -128,7 +129,7 @@ def test_mutated_reviews_never_get_a_guarded_change_through() -> None:
 
 
 async def tried(chance: random.Random, reviews: list[bytes]) -> dict[str, int]:
-    admission = Admission(Rules(None), Recorder(Forgetful(), "fuzz", "test", KEYS))
+    admission = Admission(Rules(None), Recorder(InlineLink(Forgetful()), "fuzz", "test", KEYS))
     seen = {"refused": 0, "allowed": 0, "denied": 0, "guarded": 0}
     for number in range(TRIES):
         body = MUTATIONS[number % len(MUTATIONS)](chance, chance.choice(reviews))
