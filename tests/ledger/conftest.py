@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import pytest
 
-from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.address import migrate_ledger, open_ledger
 from glasswarden.ledger.ledger import Ledger
+from tests.postgres_server import new_database
 
 Opener: TypeAlias = Callable[[], Ledger]
 
@@ -19,7 +20,15 @@ def sqlite_address(tmp_path: Path) -> str:
     return f"sqlite://{tmp_path}/ledger.db"
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture
+def postgresql_address(postgres_url: str) -> Iterator[str]:
+    """Return the address of a database of its own with the ledger's tables."""
+    with new_database(postgres_url) as url:
+        migrate_ledger(url)
+        yield url
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def address(request: pytest.FixtureRequest) -> str:
     """Return the address of a new, empty ledger."""
     found: str = request.getfixturevalue(f"{request.param}_address")
