@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol, TypeVar
-from urllib.parse import urlsplit
 
-from glasswarden.ledger.address import POSTGRES, open_ledger
+from glasswarden.ledger.address import is_postgres, open_ledger
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.ledger.record import Head, Record
 
@@ -46,7 +45,7 @@ class LedgerLink(Protocol):
 def link_to(address: str) -> LedgerLink:
     """Return the way to the ledger at *address*; nothing is opened yet."""
     held = _Held(lambda: open_ledger(address))
-    return ThreadLink(held) if urlsplit(address).scheme in POSTGRES else InlineLink(held)
+    return ThreadLink(held) if is_postgres(address) else InlineLink(held)
 
 
 class _Held:

@@ -9,6 +9,10 @@ class AddressInvalid(LedgerError):
     """The ledger's address names no database that we know; correct the setting."""
 
 
+class DriverMissing(LedgerError):
+    """The package that speaks to this database is not installed; install it."""
+
+
 class LedgerUnavailable(LedgerError):
     """The database cannot be reached or written now; nothing was stored. Try again later."""
 
