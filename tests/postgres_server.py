@@ -6,6 +6,7 @@ that package only the programs are used. No server that already runs is ever tal
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 from tests.cache import PackageOutOfReach, cache_folder, install
@@ -62,6 +64,16 @@ def postgres_server(programs: Path | None = None) -> Iterator[str]:
             yield f"postgresql://{USER}@/postgres?host={quote(str(folder), safe='')}"
         finally:
             server.stop()
+
+
+@contextmanager
+def new_database(url: str) -> Iterator[str]:
+    """Make an empty database in the server at *url*; yield the URL of it."""
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        yield url.replace("/postgres?", f"/{name}?")
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
 
 
 def unprivileged_user() -> str:

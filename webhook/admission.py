@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 import structlog
 
 from glasswarden.kube.objects import Object, ref_of
+from glasswarden.ledger.errors import LedgerError
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
+from glasswarden.policy.outage import without_record
 from glasswarden.policy.write import Write
 from webhook.apiserver import ApiServerError
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
-from webhook.metrics import reviews
+from webhook.metrics import UNRECORDED, reviews
 from webhook.parents import Parents
 from webhook.reading import Reader
 from webhook.recorder import Recorder
@@ -52,7 +54,10 @@ class Admission:
         decision = decide(write, policy, now)
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
-            audit = await self._record(request, write, decision, now)
+            try:
+                audit = await self._record(request, write, decision, now)
+            except LedgerError as error:
+                decision = self._without_record(write, decision, error)
             self.reader.tally.note(decision.grant, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
@@ -90,3 +95,11 @@ class Admission:
             record=entry.id,
         )
         return {"record": entry.id, "chain": record.digest}
+
+    def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:
+        """Return what the policy makes of *decision*, which is in no ledger and no spool."""
+        outcome = without_record(decision, write, self.rules.policy)
+        if outcome.allowed:
+            self.recorder.count_unrecorded(str(error))
+        UNRECORDED.labels("allowed" if outcome.allowed else "refused").inc()
+        return outcome

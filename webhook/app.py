@@ -19,21 +19,22 @@ import structlog
 from asgiref.wsgi import WsgiToAsgi
 
 from glasswarden.keys.folder import KeysUnreadable
-from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.keys import open_keys
+from glasswarden.ledger.spool import new_spool
 from webhook.admission import Admission
 from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.grant_keys import GrantKeys
 from webhook.kubeconfig import access_from
+from webhook.ledger_link import link_to
 from webhook.metrics import LATENCY, REFUSALS
 from webhook.mutation import Mutation
 from webhook.pages import new_pages
 from webhook.parents import Parents
 from webhook.policy_file import PolicyUnreadable
 from webhook.reading import Reader
-from webhook.recorder import Recorder
+from webhook.recorder import NewSpool, Recorder
 from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.sources import Sources
@@ -97,14 +98,14 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         try:
-            process = self._process = _start(self._settings)
+            process = self._process = await _start(self._settings)
         except _CANNOT_START as error:
-            # gunicorn stops altogether on this: no process ever answers without its ledger.
+            # gunicorn stops altogether on this. A ledger that is only away is no such reason.
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        process.close()
+        await process.close()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _turn_away(self, scope: Message, send: Send) -> None:
@@ -140,15 +141,15 @@ class _Process:
     tls: ssl.SSLContext
     tasks: tuple[asyncio.Task[None], ...]
 
-    def close(self) -> None:
+    async def close(self) -> None:
         for task in self.tasks:
             task.cancel()
-        self.admission.recorder.close()
+        await self.admission.recorder.close()
         if self.admission.sources is not None:
             self.admission.sources.close()
 
 
-def _start(settings: Settings) -> _Process:
+async def _start(settings: Settings) -> _Process:
     """Open what a process needs; called inside its running event loop."""
     _calm_the_collector()
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
@@ -157,7 +158,7 @@ def _start(settings: Settings) -> _Process:
     reader = Reader(GrantKeys(settings.keys))
     admission = Admission(
         rules,
-        _recorder(settings, rules.policy.cluster),
+        await _recorder(settings, rules.policy.cluster),
         Parents(server) if server else None,
         Sources(server) if server else None,
         reader,
@@ -166,17 +167,27 @@ def _start(settings: Settings) -> _Process:
         asyncio.create_task(renew(tls, settings.certificate, settings.key)),
         asyncio.create_task(rules.follow()),
         asyncio.create_task(reader.keys.follow()),
+        asyncio.create_task(admission.recorder.deliver()),
     )
     return _Process(admission, Mutation(rules, reader), tls, tasks)
 
 
-def _recorder(settings: Settings, cluster: str) -> Recorder:
+async def _recorder(settings: Settings, cluster: str) -> Recorder:
     """Return this process's way into the ledger, its chain begun."""
     writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
     keys = open_keys(settings.keys)
-    recorder = Recorder(open_ledger(settings.ledger), writer, cluster, keys)
-    recorder.open()
+    recorder = Recorder(link_to(settings.ledger), writer, cluster, keys, _spools(settings))
+    await recorder.open()
+    if settings.spool is not None:
+        await recorder.store.adopt(settings.spool)
     return recorder
+
+
+def _spools(settings: Settings) -> NewSpool | None:
+    folder = settings.spool
+    if folder is None:
+        return None
+    return lambda writer: new_spool(folder, writer, settings.spool_bytes)
 
 
 def _calm_the_collector() -> None:

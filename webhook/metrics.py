@@ -36,6 +36,7 @@ from prometheus_client import (  # noqa: E402 - see above
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     generate_latest,
 )
@@ -69,6 +70,56 @@ LATENCY: Final = Histogram(
     registry=_REGISTRY,
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
 )
+
+COMMIT_SECONDS: Final = Histogram(
+    "glasswarden_commit_seconds",
+    "Time until records were on a disk, by where they went",
+    ["store"],
+    registry=_REGISTRY,
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
+)
+COMMITTED_RECORDS: Final = Histogram(
+    "glasswarden_commit_records",
+    "Records that shared a commit",
+    registry=_REGISTRY,
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+)
+LEDGER_AVAILABLE: Final = Gauge(
+    "glasswarden_ledger_available",
+    "1 while every process reaches the ledger, 0 while one does not",
+    registry=_REGISTRY,
+    multiprocess_mode="livemin",
+)
+SPOOL_RECORDS: Final = Gauge(
+    "glasswarden_spool_records",
+    "Records that wait in spools for the ledger",
+    registry=_REGISTRY,
+    multiprocess_mode="livesum",
+)
+SPOOL_BYTES: Final = Gauge(
+    "glasswarden_spool_bytes",
+    "Bytes that wait in spools for the ledger",
+    registry=_REGISTRY,
+    multiprocess_mode="livesum",
+)
+SPOOL_AGE: Final = Gauge(
+    "glasswarden_spool_oldest_seconds",
+    "Age of the oldest record that waits in a spool, when it was last looked at",
+    registry=_REGISTRY,
+    multiprocess_mode="livemax",
+)
+UNRECORDED: Final = Counter(
+    "glasswarden_unrecorded_writes_total",
+    "Writes that could not be recorded at all, by what became of them",
+    ["outcome"],
+    registry=_REGISTRY,
+)
+
+
+@cache
+def commit_seconds(store: str) -> Histogram:
+    """Return the histogram of commits to *store*: finding it anew takes longer than observing."""
+    return COMMIT_SECONDS.labels(store)
 
 
 @cache

@@ -6,7 +6,7 @@ Nothing here decides anything: `writes` makes a `Write` of what is read here.
 import base64
 import json
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -102,13 +102,16 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> None:
         raise ValueError("a key stands twice in one object")
 
 
+_FORBIDDEN: Final = {"code": HTTPStatus.FORBIDDEN, "reason": "Forbidden"}
+_UNAVAILABLE: Final = {"code": HTTPStatus.SERVICE_UNAVAILABLE, "reason": "ServiceUnavailable"}
+
+
 def answer(uid: str, decision: Decision, audit: dict[str, str]) -> bytes:
     """Return the AdmissionReview that carries *decision* back; *audit* enters the audit log."""
     response: dict[str, Any] = {"uid": uid, "allowed": decision.allowed}
     if not decision.allowed:
         response["status"] = {
-            "code": HTTPStatus.FORBIDDEN,
-            "reason": "Forbidden",
+            **(_UNAVAILABLE if decision.unavailable else _FORBIDDEN),
             "message": decision.message,
         }
     if decision.warnings:

@@ -17,13 +17,11 @@ from webhook.metrics import forget_process
 from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.tls import new_context
+from webhook.worker import PARENT_PATIENCE, Worker
 
 # The API server keeps an idle connection for 90 s; a server that closes first resets a request
 # that is just being sent.
 KEEP_ALIVE_SECONDS = 120
-
-# Connections that stand idle are given this long at a stop; a review takes milliseconds.
-GRACE_SECONDS = 2
 
 
 class AddressUnusable(Exception):
@@ -83,11 +81,11 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn ships no types
         return {
             "bind": self._settings.bind,
             "workers": self._settings.workers,
-            "worker_class": "asgi",
+            "worker_class": Worker,
             "asgi_lifespan": "on",
             "preload_app": True,
             "keepalive": KEEP_ALIVE_SECONDS,
-            "graceful_timeout": GRACE_SECONDS,
+            "graceful_timeout": PARENT_PATIENCE,
             "certfile": str(self._settings.certificate),
             "keyfile": str(self._settings.key),
             "ssl_context": self._tls,

@@ -31,6 +31,13 @@ class Settings:
     makes_keys: bool = False
     """Whether missing keys are made: of several replicas each would make its own."""
 
+    spool: Path | None = None
+    """Folder where records wait while the ledger is away; it must outlive the process. Without it
+    a write that cannot be recorded at once meets the policy's outage rules."""
+
+    spool_bytes: int = 64_000_000
+    """How much a process spools before that is full."""
+
     policy: Path | None = None
     """File with the rules; read again when it changes. Without it the built-in rules serve."""
 

@@ -6,7 +6,7 @@ import click
 
 from certs.folder import Folder
 from glasswarden.keys.folder import KeysUnreadable
-from glasswarden.ledger.address import keys_beside
+from glasswarden.ledger.address import keys_beside, spool_beside
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
 from webhook.policy_file import PolicyUnreadable
 from webhook.settings import Settings
@@ -50,6 +50,20 @@ from webhook.tls import CertificateUnusable
     help="Folder with the keys of ledger and grants; made beside an SQLite ledger by default.",
 )
 @click.option(
+    "--spool",
+    envvar="GLASSWARDEN_SPOOL",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder where records wait while the ledger is away. Beside an SQLite ledger by default.",
+)
+@click.option(
+    "--spool-megabytes",
+    default=64,
+    show_default=True,
+    envvar="GLASSWARDEN_SPOOL_MEGABYTES",
+    type=click.IntRange(1),
+    help="How much each process lets wait there.",
+)
+@click.option(
     "--policy",
     envvar="GLASSWARDEN_POLICY",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -76,6 +90,8 @@ def command(
     client_ca: Path | None,
     ledger: str,
     keys: Path | None,
+    spool: Path | None,
+    spool_megabytes: int,
     policy: Path | None,
     kubeconfig: Path | None,
     workers: int,
@@ -94,6 +110,8 @@ def command(
         ledger=ledger,
         keys=keys or _keys_beside(ledger),
         makes_keys=keys is None,
+        spool=spool or spool_beside(ledger),
+        spool_bytes=spool_megabytes * 1_000_000,
         policy=policy,
         kubeconfig=kubeconfig,
         workers=workers,

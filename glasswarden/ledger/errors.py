@@ -9,12 +9,20 @@ class AddressInvalid(LedgerError):
     """The ledger's address names no database that we know; correct the setting."""
 
 
+class DriverMissing(LedgerError):
+    """The package that speaks to this database is not installed; install it."""
+
+
 class LedgerUnavailable(LedgerError):
     """The database cannot be reached or written now; nothing was stored. Try again later."""
 
 
 class LedgerConflict(LedgerError):
     """Another record stands in that place of the chain: somebody forged one of them."""
+
+
+class SpoolUnusable(LedgerError):
+    """No record can wait here: the spool is full, or cannot be written. The outage rules apply."""
 
 
 class MigrationNeeded(LedgerError):

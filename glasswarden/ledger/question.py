@@ -3,11 +3,17 @@
 Both databases index the same things about a record, each in its own way.
 """
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from glasswarden.ledger.record import AnyEntry, Attempt, Foreign
+
+LONGEST: Final = 800
+"""Bytes of a text that can be searched for: three of them fit into an index entry anywhere."""
+
+_SURELY_SHORT: Final = LONGEST // 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +48,42 @@ class Question:
 
     limit: int = 100
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """What columns must hold, by their names."""
+        asked = {name: getattr(self, name) for name in _EQUAL}
+        return {name: searchable(text) for name, text in asked.items() if text is not None}
+
+    def wants(self, entry: AnyEntry) -> bool:
+        """Tell whether *entry* is an answer, on whatever page."""
+        if not isinstance(entry, Attempt):
+            return False
+        columns = indexed(entry)
+        return (
+            all(getattr(columns, name) == text for name, text in self.columns.items())
+            and (self.since is None or entry.time >= self.since)
+            and (self.until is None or entry.time < self.until)
+            and (
+                self.field is None or any(is_within(path, self.field) for path in fields_of(entry))
+            )
+        )
+
+
+_EQUAL: Final = (
+    "cluster",
+    "group",
+    "kind",
+    "namespace",
+    "name",
+    "actor",
+    "ticket",
+    "engine",
+    "app",
+    "app_namespace",
+    "grant",
+    "verdict",
+)
+
 
 class Indexed(NamedTuple):
     """What is known about a record beside its bytes, so that questions need not read those."""
@@ -70,29 +112,55 @@ class Indexed(NamedTuple):
 def indexed(entry: AnyEntry) -> Indexed:
     """Return the columns of *entry*; what is no attempt has little to be found by."""
     tag = entry.type if isinstance(entry, Foreign) else str(entry.__struct_config__.tag)
-    place = (entry.id, entry.time, entry.cluster, entry.writer, entry.sequence, tag)
+    cluster = searchable(entry.cluster)
+    place = (entry.id, entry.time, cluster, entry.writer, entry.sequence, searchable(tag))
     if not isinstance(entry, Attempt):
         return Indexed(*place)
     return Indexed(
         *place,
-        entry.verdict,
-        entry.actor,
-        entry.group,
-        entry.kind,
-        entry.namespace,
-        entry.name,
-        entry.engine,
-        entry.app,
-        entry.app_namespace,
-        entry.ticket,
-        entry.grant,
-        entry.grant_act,
+        searchable(entry.verdict),
+        searchable(entry.actor),
+        searchable(entry.group),
+        searchable(entry.kind),
+        searchable(entry.namespace),
+        searchable(entry.name),
+        searchable(entry.engine),
+        searchable(entry.app),
+        searchable(entry.app_namespace),
+        searchable(entry.ticket),
+        searchable(entry.grant),
+        searchable(entry.grant_act),
         entry.grant_expires,
     )
 
 
 def fields_of(entry: AnyEntry) -> tuple[str, ...]:
-    """Return the paths that *entry* changed, each once."""
+    """Return the paths that *entry* can be found by: those that it changed, each once."""
     if not isinstance(entry, Attempt):
         return ()
-    return tuple(dict.fromkeys(change.path for change in entry.changes))
+    return tuple(dict.fromkeys(searchable(change.path) for change in entry.changes))
+
+
+def searchable(text: str) -> str:
+    """Return *text* as it is indexed and asked for; a record's body has it unchanged.
+
+    PostgreSQL's text cannot hold U+0000, and no index takes a text of any length: of one that is
+    too long the beginning stays, with a digest that keeps it apart from others that begin alike.
+    """
+    if len(text) <= _SURELY_SHORT and "\0" not in text:
+        return text
+    encoded = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode()
+    if len(encoded) <= LONGEST:
+        return encoded.decode()
+    digest = hashlib.sha256(encoded).hexdigest()
+    return f"{encoded[: LONGEST - len(digest)].decode(errors='ignore')}{digest}"
+
+
+def is_within(path: str, field: str) -> bool:
+    """Tell whether *path* is *field* or stands below it."""
+    return path == (asked := searchable(field)) or path.startswith(starts_below(asked))
+
+
+def starts_below(path: str) -> tuple[str, ...]:
+    """Return how the paths below *path* begin: its fields', and its items'."""
+    return ("/",) if path == "/" else (f"{path}/", f"{path}[")

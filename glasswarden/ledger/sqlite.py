@@ -11,7 +11,14 @@ from typing import Any, Final
 
 from glasswarden.ledger.errors import LedgerConflict, LedgerUnavailable, MigrationNeeded
 from glasswarden.ledger.ledger import LegalHold, Row
-from glasswarden.ledger.question import Indexed, Question, fields_of, indexed
+from glasswarden.ledger.question import (
+    Indexed,
+    Question,
+    fields_of,
+    indexed,
+    searchable,
+    starts_below,
+)
 from glasswarden.ledger.record import Head, Opened, Record, read_record
 
 SCHEMA_VERSION: Final = 1
@@ -79,6 +86,7 @@ _INSERT: Final = (
     f"VALUES ({', '.join('?' * (len(Indexed._fields) + 3))})"
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class SqliteLedger:
@@ -90,10 +98,14 @@ class SqliteLedger:
     def append(self, records: Sequence[Record]) -> None:
         """Store *records*, all or none. When this returns they are on the disk."""
         with self._transaction():
-            try:
-                self._insert(records)
-            except sqlite3.IntegrityError:
-                self._insert([record for record in records if not self._has(record)])
+            self._store(records)
+
+    def _store(self, records: Sequence[Record]) -> None:
+        try:
+            self._insert(records)
+        except sqlite3.IntegrityError:
+            unique = {record.digest: record for record in records}.values()
+            self._insert([record for record in unique if not self._has(record)])
 
     def _insert(self, records: Sequence[Record]) -> None:
         execute = self._connection.executemany
@@ -106,22 +118,24 @@ class SqliteLedger:
             [(head.writer, head.sequence, bytes.fromhex(head.digest)) for head in _ends(records)],
         )
         execute(
-            "UPDATE chain SET witnessed = max(witnessed, ?) WHERE writer = ?",
-            [(head.sequence, head.writer) for head in _witnessed_by(records)],
+            "INSERT INTO chain (writer, sequence, digest, witnessed) VALUES (?, 0, x'', ?)"
+            " ON CONFLICT (writer) DO UPDATE SET witnessed = max(witnessed, excluded.witnessed)",
+            [(head.writer, head.sequence) for head in _witnessed_by(records)],
         )
 
     def _has(self, record: Record) -> bool:
         """Tell whether *record* is there; raise `LedgerConflict` where another is in its place."""
         entry = record.entry
         found = self._connection.execute(
-            "SELECT digest FROM record WHERE writer = ? AND sequence = ?",
-            (entry.writer, entry.sequence),
-        ).fetchone()
-        if found is not None and found[0].hex() != record.digest:
+            "SELECT digest FROM record WHERE writer = ? AND sequence = ? OR id = ?",
+            (entry.writer, entry.sequence, _bytes(entry.id)),
+        ).fetchall()
+        if any(digest.hex() != record.digest for (digest,) in found):
             raise LedgerConflict(
-                f"another record stands at {entry.sequence} in the chain of {entry.writer}"
+                f"another record stands at {entry.sequence} in the chain of {entry.writer},"
+                f" or has the id {entry.id}"
             )
-        return found is not None
+        return bool(found)
 
     def ask(self, question: Question) -> list[Record]:
         """Return the records that *question* wants, newest first, no more than its limit."""
@@ -142,7 +156,9 @@ class SqliteLedger:
               AND NOT EXISTS (
                 SELECT 1 FROM record AS later
                 WHERE later."grant" = issued."grant" AND later."grant" <> ''
-                  AND later.grant_act IN ('closed', 'extended') AND later.id > issued.id
+                  AND later.cluster = issued.cluster
+                  AND (later.grant_act = 'closed'
+                       OR later.grant_act = 'extended' AND later.id > issued.id)
               )
             ORDER BY id DESC
         """
@@ -151,7 +167,9 @@ class SqliteLedger:
 
     def heads(self) -> list[Head]:
         """Return the end of every chain."""
-        found = self._query("SELECT writer, sequence, digest FROM chain ORDER BY writer")
+        found = self._query(
+            "SELECT writer, sequence, digest FROM chain WHERE sequence > 0 ORDER BY writer"
+        )
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
     def unwitnessed(self) -> list[Head]:
@@ -167,7 +185,10 @@ class SqliteLedger:
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first."""
-        yield from self._rows("WHERE id >= ? ORDER BY id", _first_id(since or _EPOCH))
+        start = since or _EPOCH
+        yield from self._rows(
+            "WHERE id >= ? AND time >= ? ORDER BY id", _first_id(start), _microseconds(start)
+        )
 
     def _rows(self, rest: str, *values: object) -> Iterator[Row]:
         statement = f"""
@@ -182,16 +203,15 @@ class SqliteLedger:
 
     def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
         """Take away the chain's places up to *through* but those in *keep*, and store *stone*."""
-        marks = ", ".join("?" * len(keep))
-        gone = f"writer = ? AND sequence <= ? AND sequence NOT IN ({marks})"
-        values = (writer, through, *keep)
+        gone = "writer = ? AND sequence <= ? AND sequence NOT IN (SELECT value FROM json_each(?))"
+        values = (writer, through, json.dumps(keep))
         with self._transaction():
             self._connection.execute(
                 f"DELETE FROM field WHERE id IN (SELECT id FROM record WHERE {gone})",  # noqa: S608
                 values,
             )
             self._connection.execute(f"DELETE FROM record WHERE {gone}", values)  # noqa: S608
-            self._insert([stone])
+            self._store([stone])
 
     def holds(self) -> list[LegalHold]:
         """Return the legal holds in force, oldest first."""
@@ -241,49 +261,37 @@ class SqliteLedger:
 def _tests(question: Question) -> tuple[list[str], list[object]]:
     """Return the conditions of *question*, and the values for their marks."""
     tests, values = ["type = 'attempt'"], list[object]()
-    for name in _EQUAL:
-        value = getattr(question, name)
-        if value is not None:
-            tests.append(f'"{name}" = ?')
-            values.append(value)
-            if value and name in _PARTIAL:  # names the partial index to SQLite
-                tests.append(f"\"{name}\" <> ''")
-    for bound, test in ((question.since, "id >= ?"), (question.until, "id < ?")):
-        if bound is not None:
-            tests.append(test)
-            values.append(_first_id(bound))
+    for name, value in question.columns.items():
+        tests.append(f'"{name}" = ?')
+        values.append(value)
+        if value and name in _PARTIAL:  # names the partial index to SQLite
+            tests.append(f"\"{name}\" <> ''")
+    if question.since is not None:
+        tests.append("id >= ? AND time >= ?")
+        values += [_first_id(question.since), _microseconds(question.since)]
+    if question.until is not None:
+        tests.append("id < ? AND time < ?")
+        values += [_first_id(question.until + _MILLISECOND), _microseconds(question.until)]
     if question.before is not None:
         tests.append("id < ?")
         values.append(uuid.UUID(question.before).bytes)
     if question.field is not None:
+        path = searchable(question.field)
+        begins = starts_below(path)
+        ranges = " OR ".join(["path = ?", *["path >= ? AND path < ?"] * len(begins)])
         tests.append(
-            "EXISTS (SELECT 1 FROM field WHERE field.id = record.id"
-            " AND (path = ? OR path >= ? AND path < ? OR path >= ? AND path < ?))"
+            f"EXISTS (SELECT 1 FROM field WHERE field.id = record.id AND ({ranges}))"  # noqa: S608
         )
-        values += [question.field, *_below(question.field)]
+        values += [path, *(edge for begin in begins for edge in (begin, _after(begin)))]
     return tests, values
 
 
-_EQUAL: Final = (
-    "cluster",
-    "group",
-    "kind",
-    "namespace",
-    "name",
-    "actor",
-    "ticket",
-    "engine",
-    "app",
-    "app_namespace",
-    "grant",
-    "verdict",
-)
 _PARTIAL: Final = frozenset({"actor", "app", "ticket", "grant"})
 
 
-def _below(path: str) -> tuple[str, str, str, str]:
-    """Return where the paths below *path* begin and end: its fields', and its items'."""
-    return f"{path}/", f"{path}0", f"{path}[", f"{path}\\"
+def _after(begin: str) -> str:
+    """Return the least text that is greater than all that begin so."""
+    return f"{begin[:-1]}{chr(ord(begin[-1]) + 1)}"
 
 
 def _row(record: Record) -> tuple[object, ...]:
@@ -318,7 +326,10 @@ def _field_rows(records: Sequence[Record]) -> list[tuple[object, ...]]:
 
 def _ends(records: Sequence[Record]) -> list[Head]:
     """Return where each chain ends that *records* continue."""
-    ends = {record.entry.writer: record for record in records}
+    ends = {
+        record.entry.writer: record
+        for record in sorted(records, key=lambda each: each.entry.sequence)
+    }
     return [Head(writer, end.entry.sequence, end.digest) for writer, end in ends.items()]
 
 

@@ -46,6 +46,9 @@ class Decision:
 
     message: str = ""
     warnings: tuple[str, ...] = ()
+    unavailable: bool = False
+    """Whether it is refused for want of a record, not by the rules."""
+
     delegate: str = ""
     """Who owns the fields, where they were delegated."""
     grant: GrantUse | None = None

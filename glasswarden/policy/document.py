@@ -243,6 +243,21 @@ class BreakGlass(_Part, frozen=True, kw_only=True):
     ] = ()
 
 
+class WithoutRecord(StrEnum):
+    """What becomes of a write that the rules allow but that cannot be recorded."""
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+class Outage(_Part, frozen=True, kw_only=True):
+    """What happens while nothing can be recorded, by the mode that the object is in."""
+
+    enforce: WithoutRecord = WithoutRecord.REFUSE
+    warn: WithoutRecord = WithoutRecord.ALLOW
+    audit: WithoutRecord = WithoutRecord.ALLOW
+
+
 class Document(_Part, frozen=True, kw_only=True):
     """The rules of one cluster."""
 
@@ -277,6 +292,9 @@ class Document(_Part, frozen=True, kw_only=True):
     break_glass: Annotated[
         BreakGlass, Meta(description="Who may write by hand for a while; nobody without a rule.")
     ] = BreakGlass()
+    outage: Annotated[
+        Outage, Meta(description="What happens to allowed writes that cannot be recorded.")
+    ] = Outage()
     emergency_group: Annotated[
         str, Meta(min_length=1, description="A group that always gets in; it is seen afterwards.")
     ] = "glasswarden:emergency"

@@ -5,13 +5,30 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 
+from glasswarden.keys.ring import Key, Ring
 from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, Record, new_id
+from glasswarden.ledger.checkpoints import opening
+from glasswarden.ledger.keys import Keys
+from glasswarden.ledger.masking import Masks
+from glasswarden.ledger.record import (
+    FORMAT,
+    AnyEntry,
+    Attempt,
+    ChangedField,
+    Head,
+    Opened,
+    Record,
+    Tombstone,
+    new_id,
+)
 from glasswarden.ledger.signing import Signer
 
 TIME = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SIGNER = Signer(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+MASKS = Masks(Ring([Key("1", b"k" * 32, datetime(1970, 1, 1, tzinfo=UTC))]))
+KEYS = Keys(SIGNER, MASKS)
 _count = itertools.count()
 
 
@@ -20,7 +37,7 @@ def an_attempt(**differing: Any) -> Attempt:  # noqa: ANN401 - any field of an a
     time = differing.get("time", TIME + timedelta(milliseconds=next(_count)))
     fields: dict[str, Any] = {
         "format": FORMAT,
-        "id": new_id(time, next(_count).to_bytes(10, "big")),
+        "id": new_id(time, _unlike_others()),
         "cluster": "test",
         "time": time,
         "verdict": "deny",
@@ -50,6 +67,32 @@ def a_chain(writer: str = "writer-1") -> Chain:
     return Chain(writer, SIGNER)
 
 
-def records_of(*attempts: Attempt, writer: str = "writer-1") -> list[Record]:
-    """Return *attempts* as the first records of *writer*'s chain."""
-    return a_chain(writer).link(attempts)
+def records_of(*entries: AnyEntry, writer: str = "writer-1") -> list[Record]:
+    """Return *entries* as the first records of *writer*'s chain."""
+    return a_chain(writer).link(entries)
+
+
+def an_opening(*heads: Head, **differing: Any) -> Opened:  # noqa: ANN401 - any field of it
+    """Return the entry that begins a chain and witnesses *heads*."""
+    return replace(opening("test", heads, SIGNER, TIME, _unlike_others()), **differing)
+
+
+def a_tombstone(chain: str, through: int, **differing: Any) -> Tombstone:  # noqa: ANN401
+    """Return the entry that says *chain* was cut *through* a place."""
+    stone = Tombstone(
+        format=FORMAT,
+        id=new_id(TIME, _unlike_others()),
+        time=TIME,
+        cluster="test",
+        public_key=SIGNER.public_key,
+        chain=chain,
+        through=through,
+        digest="d" * 64,
+        count=through,
+        sum="5" * 64,
+    )
+    return replace(stone, **differing)
+
+
+def _unlike_others() -> bytes:
+    return next(_count).to_bytes(10, "big")

@@ -6,29 +6,8 @@ from pathlib import Path
 import pytest
 
 from glasswarden.ledger.address import keys_beside, open_ledger
-from glasswarden.ledger.attempts import attempts_in
 from glasswarden.ledger.errors import AddressInvalid, LedgerUnavailable, MigrationNeeded
 from glasswarden.ledger.sqlite import open_sqlite
-from tests.ledger.builders import an_attempt, records_of
-
-
-def test_what_was_appended_is_there_after_reopening(tmp_path: Path) -> None:
-    records = records_of(an_attempt(), an_attempt())
-    ledger = open_sqlite(tmp_path / "ledger.db")
-    ledger.append(records)
-    ledger.close()
-    again = open_sqlite(tmp_path / "ledger.db")
-    assert list(attempts_in(again)) == [record.entry for record in records]
-    again.close()
-
-
-def test_two_writers_share_one_file(tmp_path: Path) -> None:
-    one, other = open_sqlite(tmp_path / "ledger.db"), open_sqlite(tmp_path / "ledger.db")
-    one.append(records_of(an_attempt(), writer="one"))
-    other.append(records_of(an_attempt(), writer="other"))
-    assert [attempt.writer for attempt in attempts_in(one)] == ["one", "other"]
-    one.close()
-    other.close()
 
 
 def test_every_commit_is_synced(tmp_path: Path) -> None:

@@ -4,17 +4,14 @@ from typing import Any
 
 import msgspec
 
-from glasswarden.keys.ring import Key, Ring
 from glasswarden.kube.objects import Ref
-from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt
 from glasswarden.policy.policy import DEFAULT
+from tests.ledger.builders import MASKS
 from tests.policy.builders import NOW, a_change, a_write, decided
 from tests.webhook.builders import a_review
 from webhook.entry import LARGEST_VALUE, MOST_CHANGES, entry_of
 from webhook.review import parse_review
-
-MASKS = Masks(Ring([Key("1", b"k" * 32, NOW)]))
 
 
 def entry(*, review: bytes | None = None, **differing: Any) -> Attempt:  # noqa: ANN401 - any field

@@ -8,24 +8,19 @@ import json
 import os
 import random
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from glasswarden.demo.story import recorded_story
-from glasswarden.keys.ring import Key, Ring
-from glasswarden.ledger.keys import Keys
-from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Head, Record
-from tests.ledger.builders import SIGNER
+from tests.ledger.builders import KEYS
 from webhook.admission import Admission
 from webhook.errors import RequestRefused
+from webhook.ledger_link import InlineLink
 from webhook.recorder import Recorder
 from webhook.rules import Rules
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-KEYS = Keys(SIGNER, Masks(Ring([Key("1", b"k" * 32, EPOCH)])))
 TRIES = int(os.environ.get("GLASSWARDEN_FUZZ", "100000"))
 
 Mutation = Callable[[random.Random, bytes], bytes]
@@ -131,7 +126,7 @@ def test_mutated_reviews_never_get_a_guarded_change_through() -> None:
 
 
 async def tried(chance: random.Random, reviews: list[bytes]) -> dict[str, int]:
-    admission = Admission(Rules(None), Recorder(Forgetful(), "fuzz", "test", KEYS))
+    admission = Admission(Rules(None), Recorder(InlineLink(Forgetful()), "fuzz", "test", KEYS))
     seen = {"refused": 0, "allowed": 0, "denied": 0, "guarded": 0}
     for number in range(TRIES):
         body = MUTATIONS[number % len(MUTATIONS)](chance, chance.choice(reviews))
