@@ -93,7 +93,7 @@ def test_status_extend_and_close(guard: Guard, web: str) -> None:
     again = typed(responder, "break", "deploy/web", "-n", web, *ASKED)
     assert again.returncode == 1
     assert "it is open already" in again.stderr
-    for _ in range(2):  # also with the same words
+    for _ in range(2):  # from now on, each time
         extended = typed(responder, "extend", "deploy/web", "-n", web, "--ttl", "1h")
         assert "59 min left" in extended.stdout, extended.stderr
     closed = typed(responder, "close", "deploy/web", "-n", web, "--outcome", "reverted")
@@ -101,6 +101,8 @@ def test_status_extend_and_close(guard: Guard, web: str) -> None:
     acts = [record.grant_act for record in guard.records_in(web)]
     assert acts == ["issued", "extended", "extended", "closed"]
     assert guard.records_in(web)[-1].outcome == "reverted"
+    too_long = typed(responder, "extend", "deploy/web", "-n", web, "--ttl", "3 weeks")
+    assert too_long.returncode != 0
     denied = responder.kubectl("set", "image", "deploy/web", "app=x", "-n", web, check=False)
     assert denied.returncode != 0
 
