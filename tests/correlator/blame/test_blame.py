@@ -17,7 +17,7 @@ IMAGE = "/spec/template/spec/containers[name=app]/image"
 
 def a_deployment() -> Object:
     container = {"name": "app", "image": "web:2", "args": ["-v", "--x=1"]}
-    owned = {'k:{"name":"app"}': {".": {}, "f:image": {}}}
+    owned: dict[str, Any] = {'k:{"name":"app"}': {".": {}, "f:image": {}}}
     fields = {"f:spec": {"f:template": {"f:spec": {"f:containers": owned}}}}
     entry = {
         "manager": "kubectl-set",
