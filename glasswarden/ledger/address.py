@@ -27,8 +27,10 @@ def open_ledger(address: str) -> Ledger:
 def migrate_ledger(address: str) -> list[str]:
     """Bring the ledger's tables to this program's version; return what was done, in sentences."""
     if not is_postgres(address):
-        open_sqlite(file_of(address)).close()
-        return []
+        file = file_of(address)
+        done = [] if file.exists() else [f"made {file}"]
+        open_sqlite(file).close()
+        return done
     try:
         from glasswarden.ledger.postgres.migrate import migrate  # noqa: PLC0415
     except ModuleNotFoundError as error:

@@ -58,6 +58,9 @@ CREATE INDEX record_cluster ON glasswarden.record (cluster);
 -- No pending list: nobody's write should pay for the tidying up of thousands.
 CREATE INDEX record_field ON glasswarden.record USING gin (field_keys) WITH (fastupdate = off);
 
+-- A name is at home in one namespace or a few; taken for independent, a busy object looks idle.
+CREATE STATISTICS glasswarden.record_objects (mcv) ON namespace, name FROM glasswarden.record;
+
 CREATE TABLE glasswarden.chain (
     writer    text COLLATE "C" PRIMARY KEY,
     sequence  int8 NOT NULL,
@@ -97,7 +100,9 @@ BEGIN
     IF to_regclass('glasswarden.' || partition) IS NOT NULL THEN
         RETURN NULL;
     END IF;
-    EXECUTE format('CREATE TABLE glasswarden.%I (LIKE glasswarden.record)', partition);
+    EXECUTE format(
+        'CREATE TABLE glasswarden.%I (LIKE glasswarden.record INCLUDING STATISTICS)', partition
+    );
     -- The key of a partitioned table must hold the id. Across months the chain's row keeps watch.
     EXECUTE format(
         'CREATE UNIQUE INDEX %I ON glasswarden.%I (writer, sequence)',
