@@ -11,9 +11,9 @@ from glasswarden.ledger.sqlite import open_sqlite
 POSTGRES: Final = frozenset({"postgres", "postgresql"})
 
 
-def open_ledger(address: str) -> Ledger:
-    """Open the ledger that *address* names."""
-    return open_sqlite(file_of(address))
+def open_ledger(address: str, *, create: bool = True) -> Ledger:
+    """Open the ledger that *address* names; a file is made where there is none, if *create*."""
+    return open_sqlite(file_of(address), create=create)
 
 
 def file_of(address: str) -> Path:
