@@ -12,10 +12,10 @@ from glasswarden.ledger.sqlite import open_sqlite
 POSTGRES: Final = frozenset({"postgres", "postgresql"})
 
 
-def open_ledger(address: str) -> Ledger:
-    """Open the ledger that *address* names."""
+def open_ledger(address: str, *, create: bool = True) -> Ledger:
+    """Open the ledger that *address* names; a file is made where there is none, if *create*."""
     if not is_postgres(address):
-        return open_sqlite(file_of(address))
+        return open_sqlite(file_of(address), create=create)
     # Only here: psycopg takes its time to load, and is not everywhere.
     try:
         from glasswarden.ledger.postgres.driver import open_postgres  # noqa: PLC0415
@@ -27,8 +27,10 @@ def open_ledger(address: str) -> Ledger:
 def migrate_ledger(address: str) -> list[str]:
     """Bring the ledger's tables to this program's version; return what was done, in sentences."""
     if not is_postgres(address):
-        open_sqlite(file_of(address)).close()
-        return []
+        file = file_of(address)
+        done = [] if file.exists() else [f"made {file}"]
+        open_sqlite(file).close()
+        return done
     try:
         from glasswarden.ledger.postgres.migrate import migrate  # noqa: PLC0415
     except ModuleNotFoundError as error:

@@ -13,8 +13,16 @@ class DriverMissing(LedgerError):
     """The package that speaks to this database is not installed; install it."""
 
 
+class LedgerMissing(LedgerError):
+    """There is no ledger at that address; correct it, or let a writer make one."""
+
+
 class LedgerUnavailable(LedgerError):
     """The database cannot be reached or written now; nothing was stored. Try again later."""
+
+
+class LedgerDamaged(LedgerUnavailable):
+    """The database is not as it was left; restore it from a copy."""
 
 
 class LedgerConflict(LedgerError):

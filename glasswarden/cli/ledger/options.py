@@ -37,9 +37,9 @@ def keys_option(function: Function) -> Function:
 
 
 @contextmanager
-def opened(address: str) -> Iterator[Ledger]:
+def opened(address: str, *, create: bool = False) -> Iterator[Ledger]:
     """Open the ledger at *address*; what is wrong with it is said in a sentence."""
-    with sentences(), closing(open_ledger(address)) as ledger:
+    with sentences(), closing(open_ledger(address, create=create)) as ledger:
         yield ledger
 
 

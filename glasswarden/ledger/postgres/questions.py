@@ -12,14 +12,14 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 OPEN_GRANTS: Final = """
     SELECT body, digest, signature FROM glasswarden.record AS issued
-    WHERE cluster = %s AND "grant" <> '' AND grant_act IN ('issued', 'extended')
+    WHERE cluster = %s AND "grant" <> '' AND grant_act IN ('issued', 'approved', 'extended')
       AND grant_expires > %s
       AND NOT EXISTS (
         SELECT FROM glasswarden.record AS later
         WHERE later."grant" = issued."grant" AND later."grant" <> ''
           AND later.cluster = issued.cluster
           AND (later.grant_act = 'closed'
-               OR later.grant_act = 'extended' AND later.id > issued.id)
+               OR later.grant_act IN ('approved', 'extended') AND later.id > issued.id)
       )
     ORDER BY id DESC
 """

@@ -9,6 +9,7 @@ from psycopg import errors
 from psycopg.abc import PQGen
 
 from glasswarden.ledger.errors import LedgerUnavailable
+from glasswarden.ledger.postgres import texts
 from glasswarden.ledger.postgres.target import STATEMENT_SECONDS
 
 T = TypeVar("T")
@@ -70,22 +71,25 @@ class Session:
             raise self._unavailable(f"could not be {done}", error) from error
 
     def _tried(self, work: Callable[[Connection], T]) -> T:
-        idle = self._connection
-        if idle is not None:
+        if self._connection is not None:
             try:
-                return work(idle)
-            except NoAnswer:
-                self.close()
-                raise
-            except psycopg.OperationalError as error:
-                if not _is_lost(idle, error):
+                return self._done(work, self._connection)
+            except psycopg.Error as error:
+                if self._holds or isinstance(error, NoAnswer):
                     raise
-                self.close()
-        connection = self._connected()
+        return self._done(work, self._connected())
+
+    @property
+    def _holds(self) -> bool:
+        """Whether there is a connection, for all we know."""
+        return self._connection is not None
+
+    def _done(self, work: Callable[[Connection], T], connection: Connection) -> T:
         try:
             return work(connection)
-        except psycopg.OperationalError as error:
-            if _is_lost(connection, error):
+        except psycopg.Error as error:
+            # A server that only reads was demoted: another one can write.
+            if connection.closed or isinstance(error, errors.ReadOnlySqlTransaction):
                 self.close()
             raise
 
@@ -97,6 +101,7 @@ class Session:
             prepare_threshold=None,
         )
         self._connection = connection
+        texts.register(connection)
         connection.execute(_SYNCED)
         return connection
 
@@ -111,8 +116,3 @@ class Session:
         if password := self._parameters.get("password"):
             said = said.replace(password, "***")
         return LedgerUnavailable(f"the ledger {what}: {said}")
-
-
-def _is_lost(connection: Connection, error: psycopg.Error) -> bool:
-    """Tell whether only another connection can help: also away from a server that was demoted."""
-    return connection.closed or isinstance(error, errors.ReadOnlySqlTransaction)
