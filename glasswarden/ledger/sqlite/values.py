@@ -41,9 +41,10 @@ def joined(paths: Iterable[str]) -> bytes:
 
 
 def separated(fields: bytes) -> tuple[str, ...]:
-    """Return the paths that `joined` put together, sorted."""
-    text = fields.decode(errors="replace").strip(BETWEEN_FIELDS)
-    return tuple(sorted(text.split(BETWEEN_FIELDS))) if text else ()
+    """Return the paths that `joined` put together, sorted; what it did not is one odd path."""
+    text = fields.decode(errors="replace")
+    paths = tuple(text[1:-1].split(BETWEEN_FIELDS)) if text else ()
+    return tuple(sorted(paths)) if joined(paths) == fields else (text,)
 
 
 def stored(columns: Indexed) -> tuple[object, ...]:
