@@ -12,6 +12,7 @@ COMMANDS: Final = {
     "hold": "glasswarden.cli.ledger.hold",
     "import": "glasswarden.cli.ledger.importing",
     "key": "glasswarden.cli.ledger.key",
+    "log": "glasswarden.cli.ledger.log",
     "prune": "glasswarden.cli.ledger.prune",
 }
 """Each command by the module that defines it as `command`."""

@@ -22,7 +22,7 @@ def command(address: str, file: Path) -> None:
     """
     progress, count = Progress(), 0
     try:
-        with click.open_file(str(file), "rb") as lines, opened(address) as ledger:
+        with click.open_file(str(file), "rb") as lines, opened(address, create=True) as ledger:
             for count in imported(ledger, lines):
                 progress.tell(count, "records")
     except OSError as error:
