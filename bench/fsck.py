@@ -23,6 +23,7 @@ from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, new_id, read_record
 from glasswarden.ledger.signing import Signer
 from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.bodies import DICTIONARY, Bodies
 
 RECORDS: Final = 20_000
 BATCH: Final = 1_000
@@ -30,7 +31,7 @@ ROUNDS: Final = 3
 TIME: Final = datetime(2026, 3, 1, tzinfo=UTC)
 DAY: Final = timedelta(days=1)
 GOALS = (
-    Goal("fsck (SQLite), to SHA-256 and decoding alone, a core", "≥", 0.5, TIMES),
+    Goal("fsck (SQLite), to inflating, SHA-256 and decoding alone", "≥", 0.5, TIMES),
     Goal("fsck, memory for 4 times the records", "≤", 1.1, TIMES),
 )
 # In a process of its own, whose largest size is then that of fsck.
@@ -77,8 +78,12 @@ def bare_rate(file: Path) -> float:
     """Return how many records a second are hashed and decoded when nothing else is done."""
     with closing(open_sqlite(file)) as ledger:
         bodies = [row.body for row in itertools.islice(ledger.oldest_first(), RECORDS)]
+    # As they are stored: whoever reads them must inflate them first.
+    packer = Bodies(DICTIONARY)
+    stored = [packer.pack(body) for body in bodies]
     begun = time.process_time()
-    for body in bodies:
+    for packed in stored:
+        body = packer.unpack(packed)
         read_record(body, hashlib.sha256(body).hexdigest())
     return len(bodies) / (time.process_time() - begun)
 

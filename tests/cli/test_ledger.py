@@ -144,7 +144,7 @@ class TestCannotLook:
     def test_a_time_that_is_none(self, address: str, since: str) -> None:
         result = ledger_command(address, "fsck", "--since", since)
         assert result.exit_code == 2
-        assert "try 2d" in result.stderr
+        assert "try 2h, 7d" in result.stderr
 
 
 @pytest.mark.usefixtures("ledger")

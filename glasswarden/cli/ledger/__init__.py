@@ -12,6 +12,7 @@ COMMANDS: Final = {
     "hold": "glasswarden.cli.ledger.hold",
     "import": "glasswarden.cli.ledger.importing",
     "key": "glasswarden.cli.ledger.key",
+    "log": "glasswarden.cli.ledger.log",
     "migrate": "glasswarden.cli.ledger.migrate",
     "prune": "glasswarden.cli.ledger.prune",
 }

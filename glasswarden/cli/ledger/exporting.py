@@ -10,14 +10,14 @@ import click
 
 from glasswarden.cli.ledger.options import existing, ledger_option, sentences
 from glasswarden.cli.ledger.progress import Progress
-from glasswarden.cli.ledger.times import moment
+from glasswarden.cli.times import MOMENT
 from glasswarden.ledger.transfer import exported
 
 
 @click.command("export")
 @ledger_option
-@click.option("--since", type=moment, help="Only what is younger: 2d, or a date.")
-@click.option("--until", type=moment, help="Only what is older: 2d, or a date.")
+@click.option("--since", type=MOMENT, help="Only what is younger: 2d, or a date.")
+@click.option("--until", type=MOMENT, help="Only what is older: 2d, or a date.")
 @click.option("--ticket", "tickets", multiple=True, help="Only what belongs to it. Repeatable.")
 @click.option(
     "-o",

@@ -12,8 +12,8 @@ import msgspec
 
 from glasswarden.cli.ledger.options import existing, ledger_option, public_key_option
 from glasswarden.cli.ledger.progress import Progress
-from glasswarden.cli.ledger.times import age, moment
 from glasswarden.cli.ledger.words import counted
+from glasswarden.cli.times import DURATION, MOMENT
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.fsck.audit_log import AuditLog, read_logs
 from glasswarden.ledger.fsck.findings import Finding
@@ -46,13 +46,13 @@ class CannotLook(click.ClickException):
 )
 @click.option(
     "--audit-lag",
-    type=age,
+    type=DURATION,
     default="60s",
     show_default=True,
     help="How far inside the log's time a record must be to be missed in it.",
 )
 @click.option("--cluster", default="", help="The cluster that the audit log is of; else any.")
-@click.option("--since", type=moment, help="Verify only what is younger: 2d, 12h, or a date.")
+@click.option("--since", type=MOMENT, help="Verify only what is younger: 2d, 12h, or a date.")
 @click.option(
     "--resume",
     "file",

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import click
 
-from glasswarden.ledger.address import file_of, is_postgres, keys_beside, open_ledger
+from glasswarden.ledger.address import keys_beside, open_ledger
 from glasswarden.ledger.clerk import Clerk, clerk_of
-from glasswarden.ledger.errors import LedgerError, LedgerUnavailable
+from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.signing import open_signer
 
@@ -59,9 +59,7 @@ def existing(address: str) -> Iterator[Ledger]:
 
     What it raises is a `LedgerError`, for the command to say.
     """
-    if not is_postgres(address) and not file_of(address).exists():
-        raise LedgerUnavailable(f"there is no ledger at {address}")
-    with closing(open_ledger(address)) as ledger:
+    with closing(open_ledger(address, create=False)) as ledger:
         yield ledger
 
 

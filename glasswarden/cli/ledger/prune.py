@@ -14,8 +14,8 @@ from glasswarden.cli.ledger.options import (
     public_key_option,
     sentences,
 )
-from glasswarden.cli.ledger.times import age
 from glasswarden.cli.ledger.words import counted
+from glasswarden.cli.times import DURATION
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.prune import Pruning, prune
 
@@ -24,7 +24,7 @@ from glasswarden.ledger.prune import Pruning, prune
 @ledger_option
 @keys_option
 @public_key_option
-@click.option("--older-than", type=age, required=True, help="What is older goes: 400d.")
+@click.option("--older-than", type=DURATION, required=True, help="What is older goes: 400d.")
 @click.option("--dry-run", is_flag=True, help="Say what would go, and leave it.")
 @click.pass_context
 def command(

@@ -46,6 +46,16 @@ _WITNESS: Final = (
     "INSERT INTO chain (writer, sequence, digest, witnessed) VALUES (?, 0, x'', ?)"
     " ON CONFLICT (writer) DO UPDATE SET witnessed = max(witnessed, excluded.witnessed)"
 )
+# From one writer to the next on the index: DISTINCT would walk all of it.
+_WRITERS: Final = """
+    WITH RECURSIVE found (writer) AS (
+        SELECT min(writer) FROM record
+        UNION ALL
+        SELECT (SELECT min(writer) FROM record WHERE writer > found.writer) FROM found
+        WHERE found.writer IS NOT NULL
+    )
+    SELECT writer FROM found WHERE writer IS NOT NULL
+"""
 _OPEN_GRANTS: Final = """
     SELECT body, digest, signature FROM record AS issued INDEXED BY record_grant_expires
     WHERE grant_expires > ? AND cluster = ? AND grant_act IN ('issued', 'approved', 'extended')
@@ -57,16 +67,6 @@ _OPEN_GRANTS: Final = """
                OR other.grant_act IN ('approved', 'extended') AND other.id > issued.id)
       )
     ORDER BY id DESC
-"""
-# From one writer to the next on the index: DISTINCT would walk all of it.
-_WRITERS: Final = """
-    WITH RECURSIVE found (writer) AS (
-        SELECT min(writer) FROM record
-        UNION ALL
-        SELECT (SELECT min(writer) FROM record WHERE writer > found.writer) FROM found
-        WHERE found.writer IS NOT NULL
-    )
-    SELECT writer FROM found WHERE writer IS NOT NULL
 """
 
 
@@ -105,13 +105,13 @@ class SqliteLedger:
         return self._heads("sequence > witnessed")
 
     def writers(self) -> list[str]:
-        """Return whose records there are, sorted: asked of the records, not of any list."""
+        """Return whose records there are, sorted."""
         return [writer for (writer,) in self._query(_WRITERS)]
 
     def signed(self) -> Iterator[Row]:
-        """Yield the rows that carry a signature by id, oldest first; there are few."""
-        test, last = "signature <> '' AND id > ?", b""
-        while found := self._rows(test, "id", last):
+        """Yield the rows that carry a signature by id, oldest first."""
+        last = b""
+        while found := self._rows("id > ? AND signature <> ''", "id", last):
             yield from found
             last = bytes_of(found[-1].columns.id)
 

@@ -48,7 +48,7 @@ CREATE INDEX record_ticket ON record (ticket) WHERE ticket <> '';
 CREATE INDEX record_grant ON record ("grant") WHERE "grant" <> '';
 CREATE INDEX record_grant_expires ON record (grant_expires) WHERE grant_expires IS NOT NULL;
 CREATE INDEX record_denied ON record (verdict) WHERE verdict = 'deny';
-CREATE INDEX record_signed ON record (signature) WHERE signature <> '';
+CREATE INDEX record_signed ON record (id) WHERE signature <> '';
 CREATE TABLE chain (
     writer    TEXT PRIMARY KEY,
     sequence  INTEGER NOT NULL,      -- 0 where it was witnessed before it arrived

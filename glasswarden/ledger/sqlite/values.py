@@ -1,6 +1,5 @@
 """Values as SQLite keeps them: ids as bytes, moments as microseconds, paths in one piece."""
 
-import uuid
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -60,10 +59,12 @@ def stored(columns: Indexed) -> tuple[object, ...]:
 
 def restored(columns: Sequence[Any]) -> Indexed:
     """Return the columns that `stored` made values of."""
-    found = Indexed(*columns)
-    expires: Any = found.grant_expires
-    return found._replace(
-        id=str(uuid.UUID(bytes=columns[0])),
-        time=moment_of(columns[1]),
-        grant_expires=None if expires is None else moment_of(expires),
+    name, expires = columns[0].hex(), columns[-1]
+    return Indexed._make(
+        (
+            f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}",
+            moment_of(columns[1]),
+            *columns[2:-1],
+            None if expires is None else moment_of(expires),
+        )
     )

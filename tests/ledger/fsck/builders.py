@@ -80,8 +80,8 @@ def found_in(ledger: Ledger, trust: Trust = TRUST) -> list[Finding]:
 TWIN_ID = "0195520c-0000-7000-8000-000000000000"
 _IN_SQLITE = {
     "later": "time + 1",
-    "without paths": "UPDATE record SET fields = x'00' WHERE name = 'web-1'",
-    "other paths": "UPDATE record SET fields = x'002f6100' WHERE name = 'web-1'",
+    "without paths": "UPDATE record SET fields = x'' WHERE name = 'web-1'",
+    "other paths": "UPDATE record SET fields = x'002f7800' WHERE name = 'web-1'",
     "paths of no use": "UPDATE record SET fields = substr(fields, 2) WHERE name = 'web-1'",
     "let duplicates in": "DROP INDEX record_place",
     "literal id": f"x'{TWIN_ID.replace('-', '')}'",
@@ -141,18 +141,17 @@ class Intruder:
             f"CREATE TEMP TABLE twin AS SELECT * FROM record WHERE {place}",  # noqa: S608
             f"UPDATE twin SET body = ?, digest = ?, id = {self.only_in['literal id']}",  # noqa: S608
             "INSERT INTO record SELECT * FROM twin",
-            values=(self._kept(twin.body), bytes.fromhex(twin.digest)),
+            values=(self._packed(twin.body), bytes.fromhex(twin.digest)),
         )
 
     def put(self, record: Record, chain: str, sequence: int) -> None:
         """Put the bytes and the digest of *record* into a place, and leave the rest alone."""
         self.run(
             "UPDATE record SET body = ?, digest = ? WHERE writer = ? AND sequence = ?",
-            values=(self._kept(record.body), bytes.fromhex(record.digest), chain, sequence),
+            values=(self._packed(record.body), bytes.fromhex(record.digest), chain, sequence),
         )
 
-    def _kept(self, body: bytes) -> bytes:
-        """Return *body* as the database keeps it."""
+    def _packed(self, body: bytes) -> bytes:
         return body if self.is_in_postgres else Bodies(DICTIONARY).pack(body)
 
     def insert(self, *records: Record) -> None:
