@@ -29,16 +29,27 @@ def writes_of(attempts: Iterable[Attempt]) -> list[tuple[Attempt, ...]]:
     Alike in who, what and how, and close in time: two writes of a person that are alike in all of
     this cannot both be stored, since the second would change nothing, unless another came between.
     """
-    writes: list[list[Attempt]] = []
+    return sorted(writes_in(attempts), key=lambda write: (write[0].time, write[0].id))
+
+
+def writes_in(attempts: Iterable[Attempt]) -> Iterator[tuple[Attempt, ...]]:
+    """Yield the same one by one, each as soon as no try of it can follow any more."""
     latest: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in attempts:
+        while latest and attempt.time - _oldest(latest)[-1].time > RETRY_WINDOW:
+            yield tuple(latest.pop(next(iter(latest))))
         target = (attempt.cluster, attempt.object_uid)
-        write = latest.get(target)
-        if write is None or not _is_retry(write[-1], attempt):
-            write = latest[target] = []
-            writes.append(write)
-        write.append(attempt)
-    return [tuple(write) for write in writes]
+        # Taken out and put back: the dictionary's order is that of the latest tries.
+        write = latest.pop(target, [])
+        if write and not _is_retry(write[-1], attempt):
+            yield tuple(write)
+            write = []
+        latest[target] = [*write, attempt]
+    yield from map(tuple, latest.values())
+
+
+def _oldest(latest: dict[tuple[str, str], list[Attempt]]) -> list[Attempt]:
+    return next(iter(latest.values()))
 
 
 def _is_retry(before: Attempt, attempt: Attempt) -> bool:

@@ -54,6 +54,12 @@ class Ledger(Protocol):
     def unwitnessed(self) -> list[Head]:
         """Return the ends of chains that moved since an `Opened` last named them."""
 
+    def writers(self) -> list[str]:
+        """Return whose records there are, sorted: asked of the records, not of any list."""
+
+    def signed(self) -> Iterator[Row]:
+        """Yield the rows that carry a signature by id, oldest first; there are few."""
+
     def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
         """Yield the rows of one chain in order of sequence, from behind *after*."""
 

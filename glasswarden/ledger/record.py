@@ -195,7 +195,21 @@ class Tombstone(Entry, frozen=True, kw_only=True, tag_field="type", tag="tombsto
     """SHA-256 over the digests of what went, in order: a copy can be shown to be whole."""
 
     kept: tuple[Kept, ...] = ()
-    """What a legal hold kept."""
+    """What stayed, and why the chain still has it: a legal hold, or a tombstone in force."""
+
+    before: datetime | None = None
+    """Everything that went is older than this."""
+
+
+class Held(Entry, frozen=True, kw_only=True, tag_field="type", tag="held"):
+    """Somebody put a legal hold on a ticket's records, or lifted it. Signed."""
+
+    public_key: str
+    ticket: str
+    by: str
+    why: str
+    in_force: bool = True
+    """Whether the records must be kept from now on."""
 
 
 class Foreign(Entry, frozen=True, kw_only=True):
@@ -204,8 +218,8 @@ class Foreign(Entry, frozen=True, kw_only=True):
     type: str
 
 
-AnyEntry: TypeAlias = Attempt | Opened | Closed | Gap | Tombstone | Foreign
-SIGNED: Final = (Opened, Closed, Tombstone)
+AnyEntry: TypeAlias = Attempt | Opened | Closed | Gap | Tombstone | Held | Foreign
+SIGNED: Final = (Opened, Closed, Tombstone, Held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +239,7 @@ class Record:
 
 
 _encoder = msgspec.json.Encoder(order="sorted")
-_decoder = msgspec.json.Decoder(Attempt | Opened | Closed | Gap | Tombstone)
+_decoder = msgspec.json.Decoder(Attempt | Opened | Closed | Gap | Tombstone | Held)
 _foreign_decoder = msgspec.json.Decoder(Foreign)
 
 
@@ -265,5 +279,5 @@ def _entry(body: bytes) -> AnyEntry:
 
 
 _TYPES: Final = frozenset(
-    str(kind.__struct_config__.tag) for kind in (Attempt, Opened, Closed, Gap, Tombstone)
+    str(kind.__struct_config__.tag) for kind in (Attempt, Opened, Closed, Gap, Tombstone, Held)
 )

@@ -55,6 +55,7 @@ CREATE INDEX IF NOT EXISTS record_app ON record (app) WHERE app <> '';
 CREATE INDEX IF NOT EXISTS record_ticket ON record (ticket) WHERE ticket <> '';
 CREATE INDEX IF NOT EXISTS record_grant ON record ("grant") WHERE "grant" <> '';
 CREATE INDEX IF NOT EXISTS record_denied ON record (id) WHERE verdict = 'deny';
+CREATE INDEX IF NOT EXISTS record_signed ON record (id) WHERE signature <> '';
 CREATE TABLE IF NOT EXISTS field (
     namespace TEXT NOT NULL,
     name      TEXT NOT NULL,
@@ -179,6 +180,24 @@ class SqliteLedger:
         )
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
+    def writers(self) -> list[str]:
+        """Return whose records there are, sorted."""
+        # From one writer to the next on the index: DISTINCT would walk all of it.
+        statement = """
+            WITH RECURSIVE found (writer) AS (
+                SELECT min(writer) FROM record
+                UNION ALL
+                SELECT (SELECT min(writer) FROM record WHERE writer > found.writer) FROM found
+                WHERE found.writer IS NOT NULL
+            )
+            SELECT writer FROM found WHERE writer IS NOT NULL
+        """
+        return [writer for (writer,) in self._query(statement)]
+
+    def signed(self) -> Iterator[Row]:
+        """Yield the rows that carry a signature by id, oldest first."""
+        yield from self._rows("WHERE signature <> '' ORDER BY id")
+
     def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
         """Yield the rows of one chain in order of sequence, from behind *after*."""
         yield from self._rows("WHERE writer = ? AND sequence > ? ORDER BY sequence", writer, after)
@@ -193,7 +212,8 @@ class SqliteLedger:
     def _rows(self, rest: str, *values: object) -> Iterator[Row]:
         statement = f"""
             SELECT {_COLUMNS}, body, digest, signature,
-                (SELECT json_group_array(path) FROM field WHERE field.id = record.id)
+                (SELECT json_group_array(path) FROM field WHERE field.id = record.id
+                 AND field.namespace = record.namespace AND field.name = record.name)
             FROM record {rest}
         """  # noqa: S608 - our own words
         for *columns, body, digest, signature, paths in self._query(statement, *values):

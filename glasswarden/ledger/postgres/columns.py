@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from glasswarden.ledger.ledger import Row
-from glasswarden.ledger.postgres.fields import array_of, numbers_of
+from glasswarden.ledger.postgres.fields import array_of, keys_of, numbers_of
 from glasswarden.ledger.question import Indexed, fields_of, indexed
 from glasswarden.ledger.record import Record
 
@@ -29,7 +29,7 @@ INSERT: Final = f"""
     SELECT {_COLUMNS.removesuffix('"fields", "field_keys"')} fields::text[], field_keys::int4[]
     FROM unnest({_ARRAYS}) AS batch ({_COLUMNS})
 """  # noqa: S608 - names of columns
-SELECTED: Final = _COLUMNS.removesuffix(', "field_keys"')
+SELECTED: Final = _COLUMNS
 
 
 def batch_of(records: Sequence[Record]) -> dict[str, list[Any]]:
@@ -50,5 +50,8 @@ def batch_of(records: Sequence[Record]) -> dict[str, list[Any]]:
 
 def row_of(found: Sequence[Any]) -> Row:
     """Return what `SELECTED` found."""
-    id_, *columns, body, digest, signature, fields = found
-    return Row(Indexed(str(id_), *columns), body, digest.hex(), signature, tuple(sorted(fields)))
+    id_, *columns, body, digest, signature, fields, keys = found
+    paths = tuple(sorted(fields))
+    # Without their numbers paths are no use: nothing is found by them.
+    known = paths if sorted(keys) == keys_of(paths) else ()
+    return Row(Indexed(str(id_), *columns), body, digest.hex(), signature, known)

@@ -1,5 +1,6 @@
 """Records in PostgreSQL."""
 
+import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -33,6 +34,20 @@ _FROM: Final = f"""
     SELECT {SELECTED} FROM glasswarden.record WHERE id >= %s AND time >= %s ORDER BY id LIMIT {PAGE}
 """  # noqa: S608
 _AFTER: Final = _FROM.replace("id >=", "id >")
+_SIGNED: Final = f"""
+    SELECT {SELECTED} FROM glasswarden.record WHERE id > %s AND signature <> ''
+    ORDER BY id LIMIT {PAGE}
+"""  # noqa: S608
+# From one writer to the next on the indexes: DISTINCT would walk all of them.
+_WRITERS: Final = """
+    WITH RECURSIVE found (writer) AS (
+        SELECT min(writer) FROM glasswarden.record
+        UNION ALL
+        SELECT (SELECT min(writer) FROM glasswarden.record WHERE writer > found.writer) FROM found
+        WHERE found.writer IS NOT NULL
+    )
+    SELECT writer FROM found WHERE writer IS NOT NULL
+"""
 _CUT: Final = """
     WITH cut AS (
         DELETE FROM glasswarden.record
@@ -69,6 +84,17 @@ class PostgresLedger:
     def unwitnessed(self) -> list[Head]:
         """Return the ends of chains that moved since an `Opened` last named them."""
         return self._heads("WHERE sequence > witnessed")
+
+    def writers(self) -> list[str]:
+        """Return whose records there are, sorted."""
+        return [writer for (writer,) in self._found(_WRITERS)]
+
+    def signed(self) -> Iterator[Row]:
+        """Yield the rows that carry a signature by id, oldest first, a page at a time."""
+        page = self._rows(_SIGNED, uuid.UUID(int=0))
+        while page:
+            yield from page
+            page = self._rows(_SIGNED, page[-1].columns.id)
 
     def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
         """Yield the rows of one chain in order of sequence, from behind *after*."""

@@ -50,6 +50,7 @@ CREATE INDEX record_app ON glasswarden.record (app, id) WHERE app <> '';
 CREATE INDEX record_ticket ON glasswarden.record (ticket, id) WHERE ticket <> '';
 CREATE INDEX record_grant ON glasswarden.record ("grant", id) WHERE "grant" <> '';
 CREATE INDEX record_denied ON glasswarden.record (id) WHERE verdict = 'deny';
+CREATE INDEX record_signed ON glasswarden.record (id) WHERE signature <> '';
 CREATE INDEX record_open ON glasswarden.record (grant_expires)
     WHERE grant_act IN ('issued', 'extended');
 -- Without the id they shrink to a few bytes a record: for values so rare that sorting is cheap.
