@@ -8,7 +8,6 @@ again: it does not depend on the version of the program.
 """
 
 import hashlib
-import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
@@ -252,7 +251,8 @@ def new_id(now: datetime, random: bytes) -> str:
     bits = milliseconds << 80 | int.from_bytes(random[:10], "big")
     bits = bits & ~(0xF << 76) | 0x7 << 76  # version
     bits = bits & ~(0x3 << 62) | 0x2 << 62  # variant
-    return str(uuid.UUID(int=bits))
+    digits = f"{bits:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def seal(entry: AnyEntry, writer: str, sequence: int, prev: str) -> Record:

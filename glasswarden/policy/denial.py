@@ -128,5 +128,7 @@ def _value(value: object) -> str:
 
 def _tidy(line: str) -> str:
     """Return *line* cut to length, without what a terminal would obey: keys are anybody's text."""
-    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    text = line
+    if not line.isprintable():
+        text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
     return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
