@@ -54,9 +54,7 @@ def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str 
     if rule is None:
         return f"the rule {stamp.rule!r} that gave the grant is not in the policy any more"
     if not rule.is_about(write.target, write.owner, write.labels):
-        return (
-            f"the grant on the namespace is by rule {rule.name!r}, which is not about this object"
-        )
+        return f"the rule {rule.name!r} that gave the grant is not about this object"
     return _closed(rule, write)
 
 
