@@ -28,7 +28,7 @@ def run(lab: Lab) -> list[Figure]:
 
 
 def _round(token: str, ring: Ring, now: datetime) -> float:
-    """Return the microseconds of processor time that one verification took, averaged over a round."""
+    """Return the microseconds of processor time that one verification takes, over a round."""
     actor = Actor("responder", "7f3c", ("oncall", "developers"))
     start = time.process_time()
     for _ in range(PER_ROUND):

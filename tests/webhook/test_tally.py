@@ -17,7 +17,7 @@ WRITE = a_write(actor=RESPONDER)
 def test_a_grant_counts_for_its_person_and_its_namespace() -> None:
     tally = Tally()
     tally.note(ISSUED, WRITE)
-    tally.note(replace(ISSUED, act=Act.USED), WRITE)
+    tally.note(replace(ISSUED, id="g2"), WRITE)  # the API server asked twice
     assert tally.count(WRITE, NOW) == OpenGrants(1, 1)
     assert tally.count(a_write(actor=OUTSIDER), NOW) == OpenGrants(0, 1)
     elsewhere = Ref("apps", "v1", "Deployment", "pay", "web")
@@ -40,8 +40,9 @@ def test_until_it_is_closed_or_over() -> None:
     assert tally.count(WRITE, NOW + HOUR) == OpenGrants()
 
 
-def test_a_request_that_waits_is_not_open() -> None:
+def test_a_request_that_waits_opens_nothing_and_a_use_nothing_more() -> None:
     tally = Tally()
     tally.note(replace(ISSUED, act=Act.REQUESTED), WRITE)
+    tally.note(replace(ISSUED, act=Act.USED), WRITE)
     tally.note(None, WRITE)
     assert tally.count(WRITE, NOW) == OpenGrants()
