@@ -16,7 +16,7 @@ from glasswarden.policy.write import Write
 from webhook.apiserver import ApiServerError
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
-from webhook.metrics import UNRECORDED, reviews
+from webhook.metrics import GRANTS, UNRECORDED, reviews
 from webhook.parents import Parents
 from webhook.reading import Reader
 from webhook.recorder import Recorder
@@ -58,9 +58,14 @@ class Admission:
                 audit = await self._record(request, write, decision, now)
             except LedgerError as error:
                 decision = self._without_record(write, decision, error)
-            self.reader.tally.note(decision.grant, write)
+            self._count(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
+
+    def _count(self, decision: Decision, write: Write) -> None:
+        if decision.grant is not None:
+            GRANTS.labels(decision.grant.act).inc()
+            self.reader.tally.note(decision.grant, write)
 
     async def _parent(self, request: Request) -> Object:
         """Return the object that a Scale scales, or raise `CannotTell`."""

@@ -3,15 +3,13 @@
 import socket
 import ssl
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
-from glasswarden.keys.folder import new_key, read_ring
-from glasswarden.ledger.keys import make_keys
 from webhook.app import Application
-from webhook.grant_keys import PREFIX, GrantKeys
+from webhook.grant_keys import GrantKeys
+from webhook.key_folder import make_key_folder
 from webhook.logs import ServerLog, configure_logs
 from webhook.metrics import forget_process
 from webhook.rules import Rules
@@ -32,19 +30,13 @@ def serve(settings: Settings) -> None:
     """Serve until told to stop; what is wrong with the settings is raised before that."""
     Rules(settings.policy)
     if settings.makes_keys:
-        _make_keys(settings.keys, datetime.now(UTC))
+        # Before the workers read them.
+        make_key_folder(settings.keys, datetime.now(UTC))
     GrantKeys(settings.keys)
     new_context(settings.certificate, settings.key, settings.client_authority)
     _try_address(settings.bind)
     configure_logs()
     _Server(settings).run()
-
-
-def _make_keys(folder: Path, now: datetime) -> None:
-    """Make the keys that are missing, before the workers read them."""
-    make_keys(folder, now)
-    if not read_ring(folder, PREFIX):
-        new_key(folder, PREFIX, now)
 
 
 def _try_address(bind: str) -> None:

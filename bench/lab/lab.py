@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,7 @@ from bench.lab import golang, servers
 from bench.lab.load import Load, Sample, parse_sample
 from bench.lab.registration import validating_configuration
 from bench.lab.servers import Plan, Server
-from glasswarden.ledger.keys import new_keys
+from glasswarden.ledger.keys import make_keys
 from tests.cluster.processes import LOOPBACK, Processes, tail_of
 
 SLACK: Final = 30
@@ -44,7 +45,7 @@ class Lab:
     @cached_property
     def keys(self) -> Path:
         """A folder with the keys of every ledger."""
-        new_keys(self.folder / "keys")
+        make_keys(self.folder / "keys", datetime.now(UTC))
         return self.folder / "keys"
 
     @cached_property

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from glasswarden.policy.breakglass.rules import Rule, is_namespace
+from glasswarden.policy.breakglass.notes import Unreadable
+from glasswarden.policy.breakglass.rules import Rule
 from glasswarden.policy.breakglass.stamp import Flaw, Stamp, check
 from glasswarden.policy.operation import GrantOperation, Operation
 from glasswarden.policy.policy import Policy
@@ -29,7 +30,14 @@ class Cover:
 def cover_of(write: Write, policy: Policy, now: datetime) -> Cover | str:
     """Return the grant that *write* is made under, or why there is none."""
     reasons = []
-    for cover in _grants(write):
+    glass = write.glass
+    for notes, namespaced in ((glass.before, False), (glass.namespace, True)):
+        if isinstance(notes.grant, Unreadable):
+            reasons.append(f"the stamp does not count: {notes.grant.why}")
+        stamp = notes.counted()
+        if stamp is None or stamp.namespace:
+            continue
+        cover = Cover(stamp, namespaced)
         why = objection(cover, write, policy, now)
         if why is None:
             return cover
@@ -53,10 +61,8 @@ def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str 
     rule = policy.glass_rule(stamp.rule)
     if rule is None:
         return f"the rule {stamp.rule!r} that gave the grant is not in the policy any more"
-    if not _is_about(rule, write):
-        return (
-            f"the grant on the namespace is by rule {rule.name!r}, which is not about this object"
-        )
+    if not rule.is_about(write.target, write.owner, write.labels):
+        return f"the rule {rule.name!r} that gave the grant is not about this object"
     return _closed(rule, write)
 
 
@@ -65,23 +71,6 @@ def operation_of(write: Write) -> GrantOperation:
     if write.subresource == "scale":
         return GrantOperation.SCALE
     return _OPERATIONS.get(write.operation, GrantOperation.UPDATE)
-
-
-def _grants(write: Write) -> list[Cover]:
-    """Return the stamps that stand on the object and on its Namespace, beside their reasons."""
-    glass = write.glass
-    found = []
-    for notes, namespaced in ((glass.before, False), (glass.namespace, True)):
-        stamp = notes.counted()
-        if stamp is not None and not stamp.namespace:
-            found.append(Cover(stamp, namespaced))
-    return found
-
-
-def _is_about(rule: Rule, write: Write) -> bool:
-    if is_namespace(write.target):
-        return rule.is_about(write.target, write.owner, write.labels)
-    return rule.place.fits(write.target, write.owner, write.labels)
 
 
 def _closed(rule: Rule, write: Write) -> str | None:

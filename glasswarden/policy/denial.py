@@ -40,7 +40,7 @@ def denial(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
 
 def forgery_told(write: Write, why: str) -> str:
     """Return why a stamp is not stored."""
-    return _tidy(f"{write.target} is not written: {why}. Stamps are Glasswarden's alone to write.")
+    return tidy(f"{write.target} is not written: {why}. Stamps are Glasswarden's alone to write.")
 
 
 def warning(
@@ -61,7 +61,7 @@ def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: date
         lines.append(_instead(write))
     if clause is not Clause.MARKS:
         lines += advice(write, policy, now)
-    return [_tidy(line) for line in lines]
+    return [tidy(line) for line in lines]
 
 
 def _claim(write: Write, clause: Clause) -> str:
@@ -126,7 +126,7 @@ def _value(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def _tidy(line: str) -> str:
+def tidy(line: str) -> str:
     """Return *line* cut to length, without what a terminal would obey: keys are anybody's text."""
     text = line
     if not line.isprintable():

@@ -47,7 +47,7 @@ def marks_for(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks
             judgement = judge_approval(write, policy, now)
             if not isinstance(judgement, Granted):
                 return {}
-            return _granted(judgement, write, policy, new_id)
+            return _granted(judgement, write, policy, now, new_id)
         case Intent.CLOSE:
             return {} if judge_closing(write, policy, now) else _CLEARED
         case Intent.NOTHING:
@@ -57,7 +57,7 @@ def marks_for(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks
 def _on_request(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks:
     judgement = judge_request(write, policy, now)
     if isinstance(judgement, Granted):
-        return _granted(judgement, write, policy, new_id)
+        return _granted(judgement, write, policy, now, new_id)
     if not isinstance(judgement, Waits):
         return {}
     # An extension that waits does not end what was granted before.
@@ -90,18 +90,17 @@ def _petition(waits: Waits, write: Write, policy: Policy, now: datetime, new_id:
     )
 
 
-def _granted(granted: Granted, write: Write, policy: Policy, new_id: str) -> Marks:
+def _granted(granted: Granted, write: Write, policy: Policy, now: datetime, new_id: str) -> Marks:
     # What the approver wrote stays beside the grant: the validating webhook reads it there.
     over = [] if granted.petition else [names.APPROVE]
     over += [names.APPROVAL, names.REQUEST, names.OUTCOME]
-    return {names.GRANT: _stamp(granted, write, policy, new_id), **dict.fromkeys(over)}
+    return {names.GRANT: _stamp(granted, write, policy, now, new_id), **dict.fromkeys(over)}
 
 
-def _stamp(granted: Granted, write: Write, policy: Policy, new_id: str) -> Stamp:
+def _stamp(granted: Granted, write: Write, policy: Policy, now: datetime, new_id: str) -> Stamp:
     rule, petition, glass = granted.rule, granted.petition, write.glass
-    hold = rule.document.hold
     shared = rule.people.groups_of(write.actor) if rule.document.shared else ()
-    previous = glass.before.grant if isinstance(glass.before.grant, Stamp) else None
+    hold, live = rule.document.hold, live_grant(write, policy, now)
     return Stamp(
         id=granted.extends.id if granted.extends else new_id,
         cluster=policy.cluster,
@@ -118,7 +117,7 @@ def _stamp(granted: Granted, write: Write, policy: Policy, new_id: str) -> Stamp
         expires=granted.expires,
         hold=hold,
         # Whoever takes a fix over takes it over whole.
-        held=merged(previous.held if previous else (), write.changes) if hold else (),
+        held=merged(live.held if live else (), write.changes) if hold else (),
         trial=write.dry_run,
     )
 

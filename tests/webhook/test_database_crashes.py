@@ -3,12 +3,13 @@
 import random
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from glasswarden.ledger.address import migrate_ledger
-from glasswarden.ledger.keys import new_keys
+from glasswarden.ledger.keys import make_keys
 from tests.cluster.patience import eventually
 from tests.ledger.chains import by_chain
 from tests.postgres_server import Server, restartable_server
@@ -27,7 +28,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def webhook(server: Server, tmp_path: Path) -> Webhook:
-    new_keys(tmp_path / "keys")
+    make_keys(tmp_path / "keys", datetime.now(UTC))
     return Webhook(tmp_path, server.url, "--keys", tmp_path / "keys", "--spool", tmp_path / "spool")
 
 

@@ -13,8 +13,12 @@ from tests.policy.builders import a_policy
 from webhook.registration import (
     GUARD,
     SCALE,
+    STAMP,
+    STAMP_WITHIN,
     Endpoint,
     PolicyTooLarge,
+    configurations,
+    mutating_configuration,
     validating_configuration,
 )
 
@@ -83,3 +87,40 @@ def test_a_delegation_of_that_name_is_not_taken_for_kubernetes() -> None:
     """Its actors own some fields; they are asked about all others."""
     policy = a_policy("delegations: [{name: kubernetes, actors: [robot], fields: [/spec/a]}]")
     assert "robot" not in conditions(hooks(policy)[GUARD])["not-kubernetes"]
+
+
+class TestMutating:
+    def test_it_is_printed_beside_the_other(self) -> None:
+        both = configurations(DEFAULT, ENDPOINT)
+        kinds = [each["kind"] for each in both["items"]]
+        assert (both["kind"], kinds) == (
+            "List",
+            ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"],
+        )
+
+    def test_it_fails_open_writes_nothing_down_and_may_be_called_again(self) -> None:
+        for hook in mutating_configuration(DEFAULT, ENDPOINT)["webhooks"]:
+            assert hook["clientConfig"]["url"] == "https://webhook.example:8443/mutate/c0ffee"
+            assert hook["failurePolicy"] == "Ignore"
+            assert hook["sideEffects"] == "None"
+            assert hook["reinvocationPolicy"] == "IfNeeded"
+            assert hook["rules"][0]["operations"] == ["UPDATE"]
+            assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
+
+    def test_it_is_asked_only_where_the_glass_is_broken(self) -> None:
+        hooks = {
+            each["name"]: each for each in mutating_configuration(DEFAULT, ENDPOINT)["webhooks"]
+        }
+        assert "breakglass.glasswarden.io/reason" in conditions(hooks[STAMP])["breaks-glass"]
+        within = hooks[STAMP_WITHIN]
+        active = within["namespaceSelector"]["matchExpressions"][1]
+        assert active["key"] == "breakglass.glasswarden.io/active"
+        assert conditions(within)["guarded"] == conditions(self.guard())["guarded"]
+        breaks = conditions(hooks[STAMP])["breaks-glass"]
+        assert conditions(within)["not-asked-already"] == f"!({breaks})"
+
+    def guard(self) -> dict[str, Any]:
+        return hooks()[GUARD]
+
+    def test_the_guard_sees_every_stamp_that_is_written(self) -> None:
+        assert "breakglass.glasswarden.io/grant" in conditions(self.guard())["guarded"]
