@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -63,9 +63,9 @@ def postgres_server(programs: Path | None = None) -> Iterator[str]:
 class Server:
     """A server that can be killed and started again on the same data."""
 
-    def __init__(self, programs: Path, folder: Path, user: str) -> None:
+    def __init__(self, programs: Path, folder: Path, user: str, options: Sequence[str]) -> None:
         self.url = f"postgresql://{USER}@/postgres?host={quote(str(folder), safe='')}"
-        self._again = partial(_start, programs, folder, user)
+        self._again = partial(_start, programs, folder, user, options)
         self._folder = folder
         self._process = self._again()
 
@@ -95,7 +95,9 @@ class Server:
 
 
 @contextmanager
-def restartable_server(programs: Path | None = None) -> Iterator[Server]:
+def restartable_server(
+    programs: Path | None = None, options: Sequence[str] = OPTIONS
+) -> Iterator[Server]:
     """Run a new, empty server from the folder *programs*."""
     with tempfile.TemporaryDirectory(prefix="glasswarden-postgres-") as name:
         folder = Path(name)
@@ -104,7 +106,7 @@ def restartable_server(programs: Path | None = None) -> Iterator[Server]:
         if user:
             shutil.chown(folder, user)
         _initialize(found, folder, user)
-        server = Server(found, folder, user)
+        server = Server(found, folder, user, options)
         try:
             server.start()
             yield server
@@ -189,11 +191,11 @@ def _initialize(programs: Path, folder: Path, user: str) -> None:
         raise PostgresFailed(f"{programs / 'initdb'} failed:\n{tail_of(log)}")
 
 
-def _start(programs: Path, folder: Path, user: str) -> Process:
+def _start(programs: Path, folder: Path, user: str, options: Sequence[str]) -> Process:
     place = ("-D", str(folder / "data"), "-k", str(folder))
     return start(
         "postgres",
-        [programs / "postgres", *place, *OPTIONS],
+        [programs / "postgres", *place, *options],
         log=folder / "postgres.log",
         environment=_environment(),
         user=user,
