@@ -8,6 +8,7 @@ from glasswarden.cli.lazy import LazyGroup
 
 COMMANDS: Final = {
     "key": "glasswarden.cli.ledger.key",
+    "log": "glasswarden.cli.ledger.log",
     "migrate": "glasswarden.cli.ledger.migrate",
 }
 """Each command by the module that defines it as `command`."""
