@@ -16,10 +16,10 @@ from glasswarden.ledger.postgres.partitions import drop_empty, make_months
 from glasswarden.ledger.postgres.questions import OPEN_GRANTS, first_id, statement_of
 from glasswarden.ledger.postgres.session import Connection, Session
 from glasswarden.ledger.postgres.target import parameters_of
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.question import Question, searchable
 from glasswarden.ledger.record import Head, Record, read_record
 
-PAGE: Final = 1000
+PAGE: Final = 500
 """Rows that are read at a time; between pages nothing is held open."""
 
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -64,7 +64,7 @@ class PostgresLedger:
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
-        return self._records(OPEN_GRANTS, [cluster, now])
+        return self._records(OPEN_GRANTS, [searchable(cluster), now])
 
     def heads(self) -> list[Head]:
         """Return the end of every chain."""
@@ -148,9 +148,10 @@ class PostgresLedger:
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
     def _found(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        # Not prepared: which index is best depends on the values, and a plan should see them.
         return self._session.run(
             lambda connection: connection.execute(
-                statement.encode(), values, binary=True
+                statement.encode(), values, prepare=False, binary=True
             ).fetchall()
         )
 
