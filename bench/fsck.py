@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.lab.figure import TIMES, Figure, Goal, Unexpected, times
 from bench.lab.lab import Lab
+from glasswarden.ledger.bodies import DICTIONARY, Bodies
 from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.checkpoints import opening
 from glasswarden.ledger.fsck.run import Fsck
@@ -23,7 +24,6 @@ from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, new_id, read_record
 from glasswarden.ledger.signing import Signer
 from glasswarden.ledger.sqlite import open_sqlite
-from glasswarden.ledger.sqlite.bodies import DICTIONARY, Bodies
 
 RECORDS: Final = 20_000
 BATCH: Final = 1_000

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from psycopg import errors
 
+from glasswarden.ledger.bodies import Bodies
 from glasswarden.ledger.errors import LedgerConflict
-from glasswarden.ledger.postgres.columns import INSERT, batch_of
+from glasswarden.ledger.postgres.columns import BY_WRITER, INSERT, batch_of
 from glasswarden.ledger.postgres.session import Connection
 from glasswarden.ledger.record import Head, Opened, Record
 
@@ -34,10 +35,10 @@ _LOCK: Final = """
     ON CONFLICT (writer) DO UPDATE SET writer = chain.writer
     RETURNING sequence
 """
-_TAKEN: Final = """
+_TAKEN: Final = f"""
     SELECT sequence, digest FROM glasswarden.record
-    WHERE writer = %s AND sequence = ANY(%s)
-"""
+    WHERE {BY_WRITER} AND sequence = ANY(%(places)s)
+"""  # noqa: S608
 _MOVE: Final = """
     UPDATE glasswarden.chain SET sequence = %(last)s, digest = %(last_digest)s
     WHERE writer = %(chain)s AND sequence < %(last)s
@@ -49,24 +50,24 @@ _WITNESS: Final = """
 """
 
 
-def append(connection: Connection, records: Sequence[Record]) -> None:
+def append(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:
     """Store *records*, all or none; pass over those that are there."""
-    if not _continue(connection, records):
+    if not _continue(connection, records, bodies):
         with connection.transaction():
-            merge(connection, records)
+            merge(connection, records, bodies)
 
 
-def merge(connection: Connection, records: Sequence[Record]) -> None:
+def merge(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:
     """Store, inside a transaction, what is missing of *records*, in whatever order they come."""
     chains = _chains(records)
     # In one order everywhere, so that two that append to the same chains do not block each other.
     for writer in sorted(chains):
-        _merge(connection, writer, chains[writer])
+        _merge(connection, writer, chains[writer], bodies)
     for head in _witnessed_by(records):
         connection.execute(_WITNESS, [head.writer, head.sequence])
 
 
-def _continue(connection: Connection, records: Sequence[Record]) -> bool:
+def _continue(connection: Connection, records: Sequence[Record], bodies: Bodies) -> bool:
     """Store the next records of one chain; where they are not that, do nothing and say so."""
     entries = [record.entry for record in records]
     in_order = all(
@@ -75,14 +76,14 @@ def _continue(connection: Connection, records: Sequence[Record]) -> bool:
     )
     if not in_order or any(isinstance(entry, Opened) for entry in entries):
         return False
-    values = batch_of(records) | _end_of(records) | {"first": entries[0].sequence}
+    values = batch_of(records, bodies) | _end_of(records) | {"first": entries[0].sequence}
     try:
         return connection.execute(_CONTINUE, values, prepare=True).rowcount == len(records)
     except errors.UniqueViolation:
         return False  # `_merge` says which
 
 
-def _merge(connection: Connection, writer: str, records: Sequence[Record]) -> None:
+def _merge(connection: Connection, writer: str, records: Sequence[Record], bodies: Bodies) -> None:
     [end] = connection.execute(_LOCK, [writer]).fetchone() or [0]
     wanted = _by_place(records)
     taken = _taken(connection, writer, [place for place in wanted if place <= end])
@@ -93,7 +94,7 @@ def _merge(connection: Connection, writer: str, records: Sequence[Record]) -> No
     if not missing:
         return
     try:
-        connection.execute(INSERT, batch_of(missing))
+        connection.execute(INSERT, batch_of(missing, bodies))
     except errors.UniqueViolation as error:
         raise LedgerConflict(
             f"another record stands in the way of {writer}: {error.diag.message_detail}"
@@ -112,7 +113,7 @@ def _by_place(records: Sequence[Record]) -> dict[int, Record]:
 def _taken(connection: Connection, writer: str, places: list[int]) -> dict[int, str]:
     if not places:
         return {}
-    found = connection.execute(_TAKEN, [writer, places])
+    found = connection.execute(_TAKEN, {"writer": writer, "places": places})
     return {sequence: digest.hex() for sequence, digest in found}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from glasswarden.ledger.bodies import Bodies
 from glasswarden.ledger.ledger import Row
 from glasswarden.ledger.postgres.fields import array_of, keys_of, numbers_of
 from glasswarden.ledger.postgres.texts import Texts
@@ -29,10 +30,15 @@ INSERT: Final = f"""
     SELECT {_COLUMNS.removesuffix('"fields", "field_keys"')} fields::text[], field_keys::int4[]
     FROM unnest({_ARRAYS}) AS batch ({_COLUMNS})
 """  # noqa: S608 - names of columns
+BY_WRITER: Final = """
+    hashtextextended(writer, 0) = hashtextextended(%(writer)s, 0) AND writer = %(writer)s
+"""
+"""The condition that finds the records of one chain by their index."""
+
 SELECTED: Final = _COLUMNS
 
 
-def batch_of(records: Sequence[Record]) -> dict[str, list[Any]]:
+def batch_of(records: Sequence[Record], bodies: Bodies) -> dict[str, list[Any]]:
     """Return *records* as the values of `INSERT`: a list a column."""
     rows = [indexed(record.entry) for record in records]
     batch: dict[str, list[Any]] = {
@@ -41,7 +47,7 @@ def batch_of(records: Sequence[Record]) -> dict[str, list[Any]]:
     }
     paths = [tuple(sorted(fields_of(record.entry))) for record in records]
     return batch | {
-        "body": [record.body for record in records],
+        "body": [bodies.pack(record.body) for record in records],
         "digest": [bytes.fromhex(record.digest) for record in records],
         "signature": Texts(record.signature for record in records),
         "fields": Texts(map(array_of, paths)),
@@ -49,10 +55,11 @@ def batch_of(records: Sequence[Record]) -> dict[str, list[Any]]:
     }
 
 
-def row_of(found: Sequence[Any]) -> Row:
+def row_of(found: Sequence[Any], bodies: Bodies) -> Row:
     """Return what `SELECTED` found."""
     id_, *columns, body, digest, signature, fields, keys = found
     paths = tuple(sorted(fields))
     # Without their numbers paths are no use: nothing is found by them.
     known = paths if sorted(keys) == keys_of(paths) else ()
-    return Row(Indexed(str(id_), *columns), body, digest.hex(), signature, known)
+    found_columns = Indexed(str(id_), *columns)
+    return Row(found_columns, bodies.unpack(body), digest.hex(), signature, known)

@@ -94,6 +94,12 @@ def check_version(connection: Connection) -> None:
         )
 
 
+def dictionary_of(connection: Connection) -> bytes:
+    """Return what the bodies in this database are deflated with."""
+    [words] = connection.execute("SELECT words FROM glasswarden.dictionary").fetchone() or [b""]
+    return bytes(words)
+
+
 def _known(version: int) -> None:
     if version > VERSION:
         raise MigrationNeeded(

@@ -94,11 +94,9 @@ class Session:
             raise
 
     def _connected(self) -> Connection:
-        # Prepared by hand where it pays; elsewhere a plan should see the values.
         connection = Connection.connect(
             **self._parameters,  # type: ignore[arg-type]  # names of libpq's, all of them text
             autocommit=True,
-            prepare_threshold=None,
         )
         self._connection = connection
         texts.register(connection)

@@ -8,11 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from glasswarden.ledger.bodies import Bodies
 from glasswarden.ledger.errors import LedgerConflict, LedgerUnavailable
 from glasswarden.ledger.ledger import LegalHold, Row
 from glasswarden.ledger.question import Indexed, Question, fields_of, indexed
 from glasswarden.ledger.record import Head, Opened, Record, read_record
-from glasswarden.ledger.sqlite.bodies import Bodies
 from glasswarden.ledger.sqlite.failures import failure_of
 from glasswarden.ledger.sqlite.questions import statement_of
 from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from glasswarden.ledger.bodies import Bodies
 from glasswarden.ledger.errors import LedgerMissing, LedgerUnavailable, MigrationNeeded
 from glasswarden.ledger.sqlite import schema
-from glasswarden.ledger.sqlite.bodies import Bodies
 from glasswarden.ledger.sqlite.driver import SqliteLedger
 from glasswarden.ledger.sqlite.failures import failure_of
 from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout

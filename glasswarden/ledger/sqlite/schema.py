@@ -3,8 +3,8 @@
 import sqlite3
 from typing import Final
 
+from glasswarden.ledger.bodies import DICTIONARY
 from glasswarden.ledger.errors import LedgerDamaged
-from glasswarden.ledger.sqlite.bodies import DICTIONARY
 
 VERSION: Final = 1
 APPLICATION: Final = int.from_bytes(b"GLWD", "big")

@@ -11,6 +11,7 @@ import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from glasswarden.ledger.address import file_of, is_postgres, open_ledger
+from glasswarden.ledger.bodies import DICTIONARY, Bodies
 from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.checkpoints import closing as closing_entry
 from glasswarden.ledger.checkpoints import opening
@@ -20,7 +21,6 @@ from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import AnyEntry, Attempt, Record
 from glasswarden.ledger.signing import Signer
-from glasswarden.ledger.sqlite.bodies import DICTIONARY, Bodies
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 
 STRANGER = Signer(Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33))))
@@ -77,6 +77,7 @@ def found_in(ledger: Ledger, trust: Trust = TRUST) -> list[Finding]:
     return list(Fsck(ledger, trust).findings())
 
 
+_PACK = Bodies(DICTIONARY).pack
 TWIN_ID = "0195520c-0000-7000-8000-000000000000"
 _IN_SQLITE = {
     "later": "time + 1",
@@ -141,18 +142,15 @@ class Intruder:
             f"CREATE TEMP TABLE twin AS SELECT * FROM record WHERE {place}",  # noqa: S608
             f"UPDATE twin SET body = ?, digest = ?, id = {self.only_in['literal id']}",  # noqa: S608
             "INSERT INTO record SELECT * FROM twin",
-            values=(self._packed(twin.body), bytes.fromhex(twin.digest)),
+            values=(_PACK(twin.body), bytes.fromhex(twin.digest)),
         )
 
     def put(self, record: Record, chain: str, sequence: int) -> None:
         """Put the bytes and the digest of *record* into a place, and leave the rest alone."""
         self.run(
             "UPDATE record SET body = ?, digest = ? WHERE writer = ? AND sequence = ?",
-            values=(self._packed(record.body), bytes.fromhex(record.digest), chain, sequence),
+            values=(_PACK(record.body), bytes.fromhex(record.digest), chain, sequence),
         )
-
-    def _packed(self, body: bytes) -> bytes:
-        return body if self.is_in_postgres else Bodies(DICTIONARY).pack(body)
 
     def insert(self, *records: Record) -> None:
         """Add *records* like the program would."""

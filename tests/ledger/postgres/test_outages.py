@@ -13,7 +13,7 @@ import pytest
 from glasswarden.ledger.address import migrate_ledger, open_ledger
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.postgres.driver import PostgresLedger
+from glasswarden.ledger.postgres.driver import PAGE, PostgresLedger
 from glasswarden.ledger.postgres.session import Connection
 from glasswarden.ledger.question import Question
 from tests.ledger.builders import a_chain, an_attempt, records_of
@@ -65,15 +65,15 @@ class TestKilled:
 
     def test_in_the_middle_of_a_walk(self, server: Server) -> None:
         with closing(open_ledger(server.url)) as ledger:
-            ledger.append(records_of(*(an_attempt() for _ in range(1500))))
+            ledger.append(records_of(*(an_attempt() for _ in range(900))))
             walk = ledger.oldest_first()
-            seen = [next(walk) for _ in range(1000)]
+            seen = [next(walk) for _ in range(PAGE)]
             server.kill()
             with pytest.raises(LedgerUnavailable):
                 next(walk)
             server.start()
             rest = [*ledger.rows("writer-1", seen[-1].columns.sequence)]
-            assert [row.columns.sequence for row in seen + rest] == [*range(1, 1501)]
+            assert [row.columns.sequence for row in seen + rest] == [*range(1, 901)]
 
     def test_nothing_acknowledged_is_lost_and_nothing_comes_twice(self, server: Server) -> None:
         """Killed again and again while it is written to; what failed is delivered again."""
@@ -146,6 +146,15 @@ def test_a_busy_database_is_not_waited_for(address: str, limit: str) -> None:
             connection_of(ledger).execute(f"SET {limit} = DEFAULT".encode())
         ledger.append([other])
         assert ledger.ask(Question()) == [other, one]
+
+
+def test_the_append_is_planned_once_and_questions_each_time(address: str) -> None:
+    with closing(open_ledger(address)) as ledger:
+        for record in records_of(*(an_attempt() for _ in range(8))):
+            ledger.append([record])
+            ledger.ask(Question(actor="developer"))
+        prepared = connection_of(ledger).execute("SELECT statement FROM pg_prepared_statements")
+        assert {"WITH moved" in statement for (statement,) in prepared} == {True}
 
 
 def test_commits_wait_for_the_disk_whatever_the_default_is(address: str) -> None:

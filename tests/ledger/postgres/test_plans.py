@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from glasswarden.ledger.address import migrate_ledger, open_ledger
-from glasswarden.ledger.postgres.driver import _AFTER, _CHAIN
+from glasswarden.ledger.postgres.driver import _AFTER, _CHAIN, Values
 from glasswarden.ledger.postgres.questions import OPEN_GRANTS, first_id, statement_of
 from glasswarden.ledger.postgres.target import parameters_of
 from glasswarden.ledger.question import Question
@@ -53,9 +53,10 @@ def watch(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
         migrate_ledger(url)
         with closing(open_ledger(url)) as ledger:
             records = records_of(*map(attempt, range(RECORDS)))
-            for start in range(0, RECORDS, 4000):
-                ledger.append(records[start : start + 4000])
+            for start in range(0, RECORDS, 1000):
+                ledger.append(records[start : start + 1000])
         with psycopg.connect(**parameters_of(url), autocommit=True) as connection:  # type: ignore[arg-type]
+            connection.execute("SET statement_timeout = 0")
             connection.execute("VACUUM ANALYZE")
             yield connection
 
@@ -71,7 +72,7 @@ class Plan(NamedTuple):
     """The months that were opened at all."""
 
 
-def plan_of(watch: psycopg.Connection[Any], statement: str, values: list[Any]) -> Plan:
+def plan_of(watch: psycopg.Connection[Any], statement: str, values: Values) -> Plan:
     explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}".encode()
     [[found]] = watch.execute(explained, values).fetchone() or [[{}]]
     nodes = [*walk(found["Plan"])]
@@ -184,9 +185,9 @@ def test_open_grants_are_found_by_their_end(watch: psycopg.Connection[Any]) -> N
 
 
 def test_a_chain_is_walked_by_its_places(watch: psycopg.Connection[Any]) -> None:
-    plan = plan_of(watch, _CHAIN, ["writer-1", 100])
+    plan = plan_of(watch, _CHAIN, {"writer": "writer-1", "after": 100})
     assert not {"Seq Scan", "Sort"} & plan.nodes
-    assert plan.indexes == {"place"}
+    assert plan.indexes == {"hashtextextended_sequence_idx"}
 
 
 def test_a_walk_through_all_reads_on_by_id(watch: psycopg.Connection[Any]) -> None:

@@ -2,7 +2,7 @@
 
 A record's JSON is mostly names that every record repeats. A dictionary of them leaves about a third
 of it; inflating costs less than half of what hashing and decoding the bytes does. The dictionary is
-kept in the file, so a later version may have a better one for new files.
+kept in the database, so a later version may have a better one for new ledgers.
 """
 
 import zlib
