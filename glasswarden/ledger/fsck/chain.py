@@ -58,8 +58,7 @@ class ChainCheck:
         """The last place that was seen."""
         self.records = 0
         self.is_closed = False
-        self.verified = anchor
-        """The last place before anything was found, for a later run to begin at."""
+        self._verified = (anchor.sequence, anchor.digest) if anchor else None
         self._trust = trust
         self._stone = stone
         self._kept = {kept.sequence: kept.digest for kept in stone.kept} if stone else {}
@@ -81,7 +80,7 @@ class ChainCheck:
         if entry is not None and not found and self._follows(entry):
             self.sequence, self._id, self._prev = sequence, entry.id, row.digest
             if self._is_clean:
-                self.verified = Place(sequence, row.digest)
+                self._verified = (sequence, row.digest)
             return found
         if sequence <= self._through:
             found += self._survivor(row)
@@ -98,7 +97,7 @@ class ChainCheck:
         if found:
             self._is_clean = False
         elif self._is_clean:
-            self.verified = Place(sequence, row.digest)
+            self._verified = (sequence, row.digest)
         return found
 
     def _follows(self, entry: AnyEntry) -> bool:
@@ -162,6 +161,11 @@ class ChainCheck:
             why = "its chain does not begin with a signed opening"
             found.append(Forged(chain=self.chain, sequence=1, id=entry.id, why=why))
         return found
+
+    @property
+    def verified(self) -> Place | None:
+        """The last place before anything was found, for a later run to begin at."""
+        return Place._make(self._verified) if self._verified else None
 
     @property
     def reached(self) -> Place:

@@ -117,7 +117,8 @@ class Fsck:
         yield from self._earlier(check.chain, before)
         seen, tally = self.tally.records, self.tally
         for row in self._ledger.rows(check.chain, before):
-            yield from check.see(row)
+            if found := check.see(row):
+                yield from found
             if check.records % TICK == 0:
                 tally.records = seen + check.records
                 self._remember(check)
@@ -130,8 +131,9 @@ class Fsck:
         self._tick(tally)
 
     def _remember(self, check: ChainCheck) -> None:
-        if check.verified is not None and check.verified.digest:
-            self.tally.places[check.chain] = check.verified
+        place = check.verified
+        if place is not None and place.digest:
+            self.tally.places[check.chain] = place
 
     def _earlier(self, chain: str, before: int) -> Iterator[Finding]:
         """Yield what is wrong with places that are not read again, though somebody names them."""

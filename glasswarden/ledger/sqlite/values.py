@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from glasswarden.ledger.question import Indexed
@@ -39,6 +40,7 @@ def joined(paths: Iterable[str]) -> bytes:
     return f"{BETWEEN_FIELDS}{text}{BETWEEN_FIELDS}".encode() if text else b""
 
 
+@lru_cache(maxsize=4096)
 def separated(fields: bytes) -> tuple[str, ...]:
     """Return the paths that `joined` put together, sorted; what it did not is one odd path."""
     text = fields.decode(errors="replace")
