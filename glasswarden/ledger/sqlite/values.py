@@ -9,6 +9,9 @@ from glasswarden.ledger.question import Indexed
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
+_ID_BYTES: Final = 16
 
 BETWEEN_FIELDS: Final = "\0"
 """No searchable text has it, so a path can be looked for with its ends."""
@@ -30,8 +33,11 @@ def microseconds_of(moment: datetime) -> int:
 
 
 def moment_of(microseconds: int) -> datetime:
-    """Return the moment that `microseconds_of` made a number."""
-    return EPOCH + microseconds * _MICROSECOND
+    """Return the moment that `microseconds_of` made a number; no number is refused."""
+    try:
+        return EPOCH + microseconds * _MICROSECOND
+    except OverflowError:
+        return _LATEST if microseconds > 0 else _EARLIEST
 
 
 def joined(paths: Iterable[str]) -> bytes:
@@ -58,11 +64,15 @@ def stored(columns: Indexed) -> tuple[object, ...]:
 
 
 def restored(columns: Sequence[Any]) -> Indexed:
-    """Return the columns that `stored` made values of."""
+    """Return the columns that `stored` made values of, or somebody who changed them since."""
     found = Indexed(*columns)
     expires: Any = found.grant_expires
     return found._replace(
-        id=str(uuid.UUID(bytes=columns[0])),
+        id=_text_of(columns[0]),
         time=moment_of(columns[1]),
         grant_expires=None if expires is None else moment_of(expires),
     )
+
+
+def _text_of(record_id: bytes) -> str:
+    return str(uuid.UUID(bytes=record_id)) if len(record_id) == _ID_BYTES else record_id.hex()
