@@ -1,8 +1,8 @@
 """Bodies on the disk: deflated, each by itself, with words that all records have in common.
 
 A record's JSON is mostly names that every record repeats. A dictionary of them leaves about a third
-of it; inflating costs less than half of what hashing and decoding the bytes does. The dictionary is
-kept in the database, so a later version may have a better one for new ledgers.
+of it; inflating costs less than hashing and decoding the bytes does. The dictionary is kept in the
+database, so a later version may have a better one for new ledgers.
 """
 
 import zlib

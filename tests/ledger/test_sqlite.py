@@ -214,6 +214,36 @@ class TestTrouble:
         with pytest.raises(RecordMalformed):
             ledger.ask(Question())
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "id = x''",
+            "id = x'00'",
+            "id = zeroblob(16)",
+            "id = zeroblob(99)",
+            "time = -9223372036854775808",
+            "time = 9223372036854775807",
+            "grant_expires = 9223372036854775807",
+            "sequence = 7",
+            "actor = 'somebody else'",
+            "fields = x'ff'",
+            "digest = x''",
+            "signature = 'x'",
+            "body = zeroblob(1000)",
+        ],
+    )
+    def test_a_row_that_somebody_changed_is_still_shown(
+        self, ledger: SqliteLedger, tool: sqlite3.Connection, change: str
+    ) -> None:
+        """Whoever verifies must see what was done to it, and what stands behind it."""
+        ledger.append(records_of(an_attempt(), an_attempt()))
+        untouched = list(ledger.oldest_first())
+        tool.execute(f"UPDATE record SET {change} WHERE sequence = 1")  # noqa: S608 - ours
+        rows = list(ledger.rows("writer-1"))
+        assert len(rows) == 2
+        assert untouched[0] not in rows
+        assert untouched[1] in rows
+
     def test_another_program_that_keeps_the_file_locked_is_waited_for_only_so_long(
         self, path: Path, tool: sqlite3.Connection
     ) -> None:

@@ -10,6 +10,7 @@ turn; who has just written and wants to write again finds the gate closed, and g
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,9 +31,10 @@ class Turns:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Wait for this process's turn, and end it on leaving; raise `TurnTimeout` or `OSError`."""
+        latest = time.monotonic() + self._seconds
         self._gate.acquire(self._seconds)
         try:
-            self._turn.acquire(self._seconds)
+            self._turn.acquire(latest - time.monotonic())
         finally:
             self._gate.release()
         try:
@@ -52,22 +54,29 @@ class _Lock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor = -1
+        self._waiter: _Waiter | None = None
+        """Still waits, after we lost patience."""
 
     def acquire(self, seconds: float) -> None:
+        if self._waiter is not None and self._waiter.resumed():
+            self._wait(self._waiter, seconds)
+            return
         if self._descriptor < 0:
             # Not for writing: whose process made the file does not matter.
             self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self._wait(seconds)
+            waiter = _Waiter(self._descriptor)
+            waiter.start()
+            self._wait(waiter, seconds)
 
-    def _wait(self, seconds: float) -> None:
-        waiter = _Waiter(self._descriptor)
-        waiter.start()
-        if not waiter.done_within(seconds):
-            self._descriptor = -1  # the waiter's now
-            raise TurnTimeout(f"{self._path} has been locked for {seconds:g} s")
+    def _wait(self, waiter: "_Waiter", seconds: float) -> None:
+        if waiter.done_within(seconds):
+            self._waiter, self._descriptor = None, waiter.descriptor
+            return
+        self._waiter, self._descriptor = waiter, -1  # which is the waiter's now
+        raise TurnTimeout(f"{self._path} stays locked by another process")
 
     def release(self) -> None:
         if self._descriptor >= 0:
@@ -84,23 +93,31 @@ class _Waiter(threading.Thread):
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(name="ledger-turn", daemon=True)
-        self._descriptor = descriptor
+        self.descriptor = descriptor
         self._locked = threading.Event()
         self._deciding = threading.Lock()
-        self._given_up = False
+        self._wanted = True
+        self._gone = False
 
     def run(self) -> None:
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
         with self._deciding:
-            if self._given_up:
-                os.close(self._descriptor)
-            else:
+            if self._wanted:
                 self._locked.set()
+            else:
+                os.close(self.descriptor)
+                self._gone = True
 
     def done_within(self, seconds: float) -> bool:
         """Tell whether the lock was had in time; if not, it is let go of whenever it comes."""
         if self._locked.wait(seconds):
             return True
         with self._deciding:
-            self._given_up = not self._locked.is_set()
-            return not self._given_up
+            self._wanted = self._locked.is_set()
+            return self._wanted
+
+    def resumed(self) -> bool:
+        """Want the lock after all; tell whether it is still being waited for."""
+        with self._deciding:
+            self._wanted = not self._gone
+            return self._wanted
