@@ -90,7 +90,9 @@ class Admission:
             object=str(write.target),
             record=entry.id,
         )
-        return {"record": entry.id, "chain": record.digest}
+        # Of annotations with one name the API server keeps the first only, and it asks several
+        # times about a write that it tries again, or about a collection: each has its own as well.
+        return {"record": entry.id, "chain": record.digest, entry.id: record.digest}
 
     def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:
         """Return what the policy makes of *decision*, which is in no ledger and no spool."""

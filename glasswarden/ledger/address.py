@@ -12,10 +12,10 @@ from glasswarden.ledger.sqlite import open_sqlite
 POSTGRES: Final = frozenset({"postgres", "postgresql"})
 
 
-def open_ledger(address: str) -> Ledger:
-    """Open the ledger that *address* names."""
+def open_ledger(address: str, *, create: bool = True) -> Ledger:
+    """Open the ledger that *address* names; a file is made where there is none, if *create*."""
     if not is_postgres(address):
-        return open_sqlite(file_of(address))
+        return open_sqlite(file_of(address), create=create)
     # Only here: psycopg takes its time to load, and is not everywhere.
     try:
         from glasswarden.ledger.postgres.driver import open_postgres  # noqa: PLC0415

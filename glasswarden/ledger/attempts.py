@@ -26,35 +26,26 @@ def attempts_in(ledger: Ledger, since: datetime | None = None) -> Iterator[Attem
 def writes_of(attempts: Iterable[Attempt]) -> list[tuple[Attempt, ...]]:
     """Return *attempts*, oldest first, with the tries of one write together; the last one counts.
 
-    Alike in who, what and how, and close in time: two writes of a person that are alike in all of
-    this cannot both be stored, since the second would change nothing, unless another came between.
+    Alike in who, what and how, and close in time. What others wrote to the object between does not
+    matter: it is the very reason why the API server tries again.
     """
-    return sorted(writes_in(attempts), key=lambda write: (write[0].time, write[0].id))
-
-
-def writes_in(attempts: Iterable[Attempt]) -> Iterator[tuple[Attempt, ...]]:
-    """Yield the same one by one, each as soon as no try of it can follow any more."""
-    latest: dict[tuple[str, str], list[Attempt]] = {}
+    writes: list[list[Attempt]] = []
+    latest: dict[tuple[str, ...], list[Attempt]] = {}
     for attempt in attempts:
-        while latest and attempt.time - _oldest(latest)[-1].time > RETRY_WINDOW:
-            yield tuple(latest.pop(next(iter(latest))))
-        target = (attempt.cluster, attempt.object_uid)
-        # Taken out and put back: the dictionary's order is that of the latest tries.
-        write = latest.pop(target, [])
-        if write and not _is_retry(write[-1], attempt):
-            yield tuple(write)
-            write = []
-        latest[target] = [*write, attempt]
-    yield from map(tuple, latest.values())
+        likeness = _likeness(attempt)
+        write = latest.get(likeness)
+        if write is None or not _is_retry(write[-1], attempt):
+            write = latest[likeness] = []
+            writes.append(write)
+        write.append(attempt)
+    return [tuple(write) for write in writes]
 
 
-def _oldest(latest: dict[tuple[str, str], list[Attempt]]) -> list[Attempt]:
-    return next(iter(latest.values()))
+def _likeness(attempt: Attempt) -> tuple[str, ...]:
+    # What is created has no uid yet.
+    target = (attempt.group, attempt.kind, attempt.namespace, attempt.name, attempt.object_uid)
+    return attempt.cluster, *target, attempt.verdict, attempt.fingerprint
 
 
 def _is_retry(before: Attempt, attempt: Attempt) -> bool:
-    return (
-        before.fingerprint == attempt.fingerprint != ""
-        and before.verdict == attempt.verdict
-        and attempt.time - before.time <= RETRY_WINDOW
-    )
+    return attempt.fingerprint != "" and attempt.time - before.time <= RETRY_WINDOW

@@ -9,12 +9,20 @@ class AddressInvalid(LedgerError):
     """The ledger's address names no database that we know; correct the setting."""
 
 
+class LedgerMissing(LedgerError):
+    """There is no ledger at that address; correct it, or let a writer make one."""
+
+
 class DriverMissing(LedgerError):
     """The package that speaks to this database is not installed; install it."""
 
 
 class LedgerUnavailable(LedgerError):
     """The database cannot be reached or written now; nothing was stored. Try again later."""
+
+
+class LedgerDamaged(LedgerUnavailable):
+    """The database is not as it was left; restore it from a copy."""
 
 
 class LedgerConflict(LedgerError):

@@ -4,9 +4,13 @@ Both databases index the same things about a record, each in its own way.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Final, NamedTuple
+
+from msgspec.structs import astuple
 
 from glasswarden.ledger.record import AnyEntry, Attempt, Foreign
 
@@ -111,34 +115,36 @@ class Indexed(NamedTuple):
 
 def indexed(entry: AnyEntry) -> Indexed:
     """Return the columns of *entry*; what is no attempt has little to be found by."""
+    if isinstance(entry, Attempt):
+        identity, time, writer, sequence, expires, *texts = _picked(astuple(entry))
+        cluster, *rest = _searchable(texts)
+        return Indexed._make((identity, time, cluster, writer, sequence, "attempt", *rest, expires))
     tag = entry.type if isinstance(entry, Foreign) else str(entry.__struct_config__.tag)
     cluster = searchable(entry.cluster)
-    place = (entry.id, entry.time, cluster, entry.writer, entry.sequence, searchable(tag))
-    if not isinstance(entry, Attempt):
-        return Indexed(*place)
-    return Indexed(
-        *place,
-        searchable(entry.verdict),
-        searchable(entry.actor),
-        searchable(entry.group),
-        searchable(entry.kind),
-        searchable(entry.namespace),
-        searchable(entry.name),
-        searchable(entry.engine),
-        searchable(entry.app),
-        searchable(entry.app_namespace),
-        searchable(entry.ticket),
-        searchable(entry.grant),
-        searchable(entry.grant_act),
-        entry.grant_expires,
+    return Indexed(entry.id, entry.time, cluster, entry.writer, entry.sequence, searchable(tag))
+
+
+# In one step, since every record that is stored or verified goes through here.
+_picked: Final = itemgetter(
+    *map(
+        Attempt.__struct_fields__.index,
+        ("id", "time", "writer", "sequence", "grant_expires", "cluster", *Indexed._fields[6:-1]),
     )
+)
+
+
+def _searchable(texts: Sequence[str]) -> Sequence[str]:
+    whole = "".join(texts)
+    if len(whole) <= _SURELY_SHORT and "\0" not in whole:
+        return texts
+    return [searchable(text) for text in texts]
 
 
 def fields_of(entry: AnyEntry) -> tuple[str, ...]:
     """Return the paths that *entry* can be found by: those that it changed, each once."""
     if not isinstance(entry, Attempt):
         return ()
-    return tuple(dict.fromkeys(searchable(change.path) for change in entry.changes))
+    return tuple(dict.fromkeys(_searchable([change.path for change in entry.changes])))
 
 
 def searchable(text: str) -> str:

@@ -261,8 +261,13 @@ def seal(entry: AnyEntry, writer: str, sequence: int, prev: str) -> Record:
 
 def read_record(body: bytes, digest: str, signature: str = "") -> Record:
     """Return what was stored. Whether the digest is that of *body* is for `fsck` to say."""
+    return Record(read_entry(body, digest), body, digest, signature)
+
+
+def read_entry(body: bytes, digest: str) -> AnyEntry:
+    """Return what the record in *body* says, or raise `RecordMalformed`, which names *digest*."""
     try:
-        return Record(_entry(body), body, digest, signature)
+        return _entry(body)
     except msgspec.MsgspecError as error:
         raise RecordMalformed(f"the record with digest {digest} cannot be read: {error}") from error
 

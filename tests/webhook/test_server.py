@@ -33,7 +33,11 @@ def test_a_guarded_write_is_denied_and_recorded_before_the_answer(stage: Stage) 
     assert (status, response["allowed"]) == (200, False)
     with closing(open_ledger(stage.ledger)) as ledger:
         [record] = ledger.ask(Question(actor="one-of-a-kind"))
-    assert response["auditAnnotations"] == {"record": record.entry.id, "chain": record.digest}
+    assert response["auditAnnotations"] == {
+        "record": record.entry.id,
+        "chain": record.digest,
+        record.entry.id: record.digest,
+    }
 
 
 def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:

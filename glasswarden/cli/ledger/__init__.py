@@ -7,7 +7,13 @@ import click
 from glasswarden.cli.lazy import LazyGroup
 
 COMMANDS: Final = {
+    "export": "glasswarden.cli.ledger.exporting",
+    "fsck": "glasswarden.cli.ledger.fsck",
+    "hold": "glasswarden.cli.ledger.hold",
+    "import": "glasswarden.cli.ledger.importing",
     "key": "glasswarden.cli.ledger.key",
+    "log": "glasswarden.cli.ledger.log",
+    "prune": "glasswarden.cli.ledger.prune",
 }
 """Each command by the module that defines it as `command`."""
 

@@ -1,15 +1,20 @@
 """Options that the ledger's commands share."""
 
+import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
 from glasswarden.ledger.address import keys_beside, open_ledger
+from glasswarden.ledger.clerk import Clerk, clerk_of
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.signing import open_signer
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -36,10 +41,40 @@ def keys_option(function: Function) -> Function:
     )(function)
 
 
+def public_key_option(function: Function) -> Function:
+    """Let a command be told whose signatures count as `public_keys`."""
+    return click.option(
+        "--public-key",
+        "public_keys",
+        multiple=True,
+        envvar="GLASSWARDEN_PUBLIC_KEY",
+        metavar="KEY",
+        help="A key that checkpoints may be signed with, as `ledger key` prints it. Repeatable.",
+    )(function)
+
+
 @contextmanager
-def opened(address: str) -> Iterator[Ledger]:
+def existing(address: str) -> Iterator[Ledger]:
+    """Open the ledger at *address* if there is one: a mistyped path must not look like a new one.
+
+    What it raises is a `LedgerError`, for the command to say.
+    """
+    with closing(open_ledger(address, create=False)) as ledger:
+        yield ledger
+
+
+@contextmanager
+def acting(ledger: Ledger, address: str, keys: Path | None, now: datetime) -> Iterator[Clerk]:
+    """Let a command leave signed records of what it does with *ledger*."""
+    writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
+    with clerk_of(ledger, writer, open_signer(keys_folder(keys, address)), now) as clerk:
+        yield clerk
+
+
+@contextmanager
+def opened(address: str, *, create: bool = False) -> Iterator[Ledger]:
     """Open the ledger at *address*; what is wrong with it is said in a sentence."""
-    with sentences(), closing(open_ledger(address)) as ledger:
+    with sentences(), closing(open_ledger(address, create=create)) as ledger:
         yield ledger
 
 

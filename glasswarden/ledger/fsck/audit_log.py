@@ -1,7 +1,9 @@
 """The API server's audit log, as far as it witnesses the ledger.
 
 The answer to a review carries the record's id and digest, and the API server writes them down in a
-log that neither the webhook nor the ledger's database can reach.
+log that neither the webhook nor the ledger's database can reach. One event may name several
+records: the API server asks again when it tries a write again, and about each object of a
+collection.
 """
 
 import gzip
@@ -18,7 +20,7 @@ import msgspec
 
 from glasswarden.ledger.errors import LedgerError
 
-_RECORD: Final = re.compile(r"(?P<webhook>[a-z0-9.-]+\.glasswarden\.io)/record")
+_OURS: Final = re.compile(r"[a-z0-9.-]+\.glasswarden\.io")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _GZIP: Final = b"\x1f\x8b"
 
@@ -107,11 +109,11 @@ class AuditLog:
 
 
 def _witnesses_in(event: _Event) -> Iterator[Witness]:
-    for key, value in event.annotations.items():
-        if found := _RECORD.fullmatch(key):
-            digest = event.annotations.get(f"{found['webhook']}/chain", "")
-            if _is_uuid(value) and _DIGEST.fullmatch(digest):
-                yield Witness(value, digest, event.audit_id)
+    """Yield what the annotations of our webhooks say: `NAME/RECORD-ID: DIGEST`."""
+    for key, digest in event.annotations.items():
+        webhook, _, record = key.rpartition("/")
+        if _OURS.fullmatch(webhook) and _is_uuid(record) and _DIGEST.fullmatch(digest):
+            yield Witness(record, digest, event.audit_id)
 
 
 def _is_uuid(text: str) -> bool:

@@ -78,6 +78,11 @@ class ChainCheck:
         self.records += 1
         entry, found = faults_of(row, self._trust)
         sequence = row.columns.sequence
+        if entry is not None and not found and self._follows(entry):
+            self.sequence, self._id, self._prev = sequence, entry.id, row.digest
+            if self._is_clean:
+                self.verified = Place(sequence, row.digest)
+            return found
         if sequence <= self._through:
             found += self._survivor(row)
         else:
@@ -95,6 +100,17 @@ class ChainCheck:
         elif self._is_clean:
             self.verified = Place(sequence, row.digest)
         return found
+
+    def _follows(self, entry: AnyEntry) -> bool:
+        """Tell whether *entry* is what nearly all are: the next of its chain, and nothing else."""
+        return (
+            entry.prev == self._prev
+            and entry.sequence == self.sequence + 1
+            and entry.sequence not in self._claims
+            and self.sequence > self._through
+            and not self.is_closed
+            and not isinstance(entry, Closed)
+        )
 
     def _survivor(self, row: Row) -> list[Finding]:
         """Return what is wrong with a record that stayed where others were pruned."""

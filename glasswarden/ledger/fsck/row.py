@@ -15,7 +15,7 @@ from glasswarden.ledger.fsck.findings import (
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Row
 from glasswarden.ledger.question import Indexed, fields_of, indexed
-from glasswarden.ledger.record import SIGNED, AnyEntry, Record, read_record
+from glasswarden.ledger.record import SIGNED, AnyEntry, Record, read_entry
 
 _PLACE: Final = frozenset({"writer", "sequence"})
 _COMMON: Final = Indexed._fields.index("verdict")
@@ -26,18 +26,18 @@ def faults_of(row: Row, trust: Trust) -> tuple[AnyEntry | None, list[Finding]]:
     """Return what *row* says, where it can be read, and what is wrong with it."""
     digest = sha256(row.body).hexdigest()
     try:
-        record = read_record(row.body, row.digest, row.signature)
+        entry = read_entry(row.body, row.digest)
     except RecordMalformed:
         return None, [_unreadable(row, is_edited=digest != row.digest)]
-    entry = record.entry
     if (
         digest == row.digest
-        and row.columns == indexed(entry)
         and not row.signature
+        and row.columns == indexed(entry)
+        and (row.fields == (paths := fields_of(entry)) or row.fields == tuple(sorted(paths)))
         and not isinstance(entry, SIGNED)
-        and row.fields == tuple(sorted(fields_of(entry)))
     ):
         return entry, []
+    record = Record(entry, row.body, row.digest, row.signature)
     return entry, _named(row, record, trust, is_edited=digest != row.digest)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from glasswarden.ledger.attempts import writes_in
 from glasswarden.ledger.errors import RecordMalformed
 from glasswarden.ledger.fsck.audit_log import AuditLog, Witness
 from glasswarden.ledger.fsck.findings import Finding, RecordMissing, Unwitnessed, WitnessDiffers
@@ -28,73 +27,50 @@ class Covered(NamedTuple):
         return self.since <= attempt.time <= self.until and self.cluster in ("", attempt.cluster)
 
 
-class WitnessCheck:
-    """Rows and witnesses, both by id, walked through side by side."""
-
-    def __init__(self, covered: Covered) -> None:
-        self._covered = covered
-        self._witnessed: set[str] = set()
-        """Of the attempts of writes that may still be tried again."""
-        self._missing: list[Finding] = []
-
-    def findings(self, rows: Iterable[Row], witnesses: Iterable[Witness]) -> Iterator[Finding]:
-        """Yield what only one side knows.
-
-        The API server writes one event for a write, however often it asked about it: of several
-        tries one witness is enough.
-        """
-        for write in writes_in(self._attempts(rows, witnesses)):
-            is_witnessed = not self._witnessed.isdisjoint(attempt.id for attempt in write)
-            self._witnessed.difference_update(attempt.id for attempt in write)
-            if not is_witnessed:
-                yield from map(_unwitnessed, filter(self._covered.covers, write))
-            yield from self._taken()
-        yield from self._taken()
-
-    def _taken(self) -> list[Finding]:
-        taken, self._missing = self._missing, []
-        return taken
-
-    def _attempts(self, rows: Iterable[Row], witnesses: Iterable[Witness]) -> Iterator[Attempt]:
-        """Yield the attempts in *rows*, and note on the way who witnessed what."""
-        left = iter(witnesses)
-        witness = next(left, None)
-        for row in rows:
-            while witness is not None and witness.id <= row.columns.id:
-                self._judge(witness, row)
-                witness = next(left, None)
-            if (attempt := _attempt_in(row)) is not None:
-                yield attempt
-        while witness is not None:
-            self._judge(witness, None)
+def differences(
+    rows: Iterable[Row], witnesses: Iterable[Witness], covered: Covered
+) -> Iterator[Finding]:
+    """Yield what only one side knows; both come by id, and are walked through side by side."""
+    left = iter(witnesses)
+    witness = next(left, None)
+    for row in rows:
+        is_witnessed = False
+        while witness is not None and witness.id <= row.columns.id:
+            if witness.id != row.columns.id:
+                yield _missing(witness)
+            elif witness.digest != row.digest:
+                yield _differs(witness, row)
+            is_witnessed = witness.id == row.columns.id
             witness = next(left, None)
-
-    def _judge(self, witness: Witness, row: Row | None) -> None:
-        if row is None or row.columns.id != witness.id:
-            self._missing.append(RecordMissing(id=witness.id, audit_id=witness.audit_id))
-            return
-        self._witnessed.add(witness.id)
-        if row.digest != witness.digest:
-            self._missing.append(
-                WitnessDiffers(
-                    chain=row.columns.writer,
-                    sequence=row.columns.sequence,
-                    id=witness.id,
-                    audit_id=witness.audit_id,
-                )
+        if not is_witnessed and _is_missed(row, covered):
+            yield Unwitnessed(
+                chain=row.columns.writer, sequence=row.columns.sequence, id=row.columns.id
             )
+    while witness is not None:
+        yield _missing(witness)
+        witness = next(left, None)
 
 
-def _attempt_in(row: Row) -> Attempt | None:
+def _is_missed(row: Row, covered: Covered) -> bool:
+    """Tell whether the log should know *row*: by its bytes, columns can be edited."""
     try:
         entry = read_record(row.body, row.digest).entry
     except RecordMalformed:  # said where its chain is read
-        return None
-    return entry if isinstance(entry, Attempt) else None
+        return False
+    return isinstance(entry, Attempt) and covered.covers(entry)
 
 
-def _unwitnessed(attempt: Attempt) -> Finding:
-    return Unwitnessed(chain=attempt.writer, sequence=attempt.sequence, id=attempt.id)
+def _missing(witness: Witness) -> Finding:
+    return RecordMissing(id=witness.id, audit_id=witness.audit_id)
+
+
+def _differs(witness: Witness, row: Row) -> Finding:
+    return WitnessDiffers(
+        chain=row.columns.writer,
+        sequence=row.columns.sequence,
+        id=witness.id,
+        audit_id=witness.audit_id,
+    )
 
 
 def compared(
@@ -118,4 +94,4 @@ def compared(
     covered = Covered(max(begin or log.since, log.since + lag), log.until - lag, cluster)
     # A witness may be of a record that is older than the log: the clocks are two.
     earliest = begin or log.since - CLOCKS_APART
-    yield from WitnessCheck(covered).findings(ledger.oldest_first(earliest), witnesses)
+    yield from differences(ledger.oldest_first(earliest), witnesses, covered)

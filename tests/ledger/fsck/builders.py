@@ -20,6 +20,7 @@ from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import AnyEntry, Attempt, Record
 from glasswarden.ledger.signing import Signer
+from glasswarden.ledger.sqlite.bodies import DICTIONARY, Bodies
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 
 STRANGER = Signer(Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33))))
@@ -79,9 +80,9 @@ def found_in(ledger: Ledger, trust: Trust = TRUST) -> list[Finding]:
 TWIN_ID = "0195520c-0000-7000-8000-000000000000"
 _IN_SQLITE = {
     "later": "time + 1",
-    "without paths": "DELETE FROM field WHERE name = 'web-1'",
-    "other paths": "UPDATE field SET path = '/spec/other' WHERE name = 'web-1'",
-    "paths of no use": "UPDATE field SET namespace = 'elsewhere' WHERE name = 'web-1'",
+    "without paths": "UPDATE record SET fields = x'' WHERE name = 'web-1'",
+    "other paths": "UPDATE record SET fields = x'002f7800' WHERE name = 'web-1'",
+    "paths of no use": "UPDATE record SET fields = substr(fields, 2) WHERE name = 'web-1'",
     "let duplicates in": "DROP INDEX record_place",
     "literal id": f"x'{TWIN_ID.replace('-', '')}'",
 }
@@ -131,8 +132,6 @@ class Intruder:
             "DELETE FROM chain WHERE writer = ?",
             values=[chain],
         )
-        if not self.is_in_postgres:
-            self.run("DELETE FROM field WHERE id NOT IN (SELECT id FROM record)")
 
     def duplicate(self, chain: str, sequence: int, twin: Record) -> None:
         """Put *twin* beside the record that stands in a place, against the database's own rules."""
@@ -142,20 +141,18 @@ class Intruder:
             f"CREATE TEMP TABLE twin AS SELECT * FROM record WHERE {place}",  # noqa: S608
             f"UPDATE twin SET body = ?, digest = ?, id = {self.only_in['literal id']}",  # noqa: S608
             "INSERT INTO record SELECT * FROM twin",
-            values=(twin.body, bytes.fromhex(twin.digest)),
+            values=(self._packed(twin.body), bytes.fromhex(twin.digest)),
         )
-        if not self.is_in_postgres:
-            ours = f"FROM record WHERE {place}"
-            self.run(
-                f"INSERT OR IGNORE INTO field SELECT namespace, name, '/spec/replicas', id {ours}"
-            )
 
     def put(self, record: Record, chain: str, sequence: int) -> None:
         """Put the bytes and the digest of *record* into a place, and leave the rest alone."""
         self.run(
             "UPDATE record SET body = ?, digest = ? WHERE writer = ? AND sequence = ?",
-            values=(record.body, bytes.fromhex(record.digest), chain, sequence),
+            values=(self._packed(record.body), bytes.fromhex(record.digest), chain, sequence),
         )
+
+    def _packed(self, body: bytes) -> bytes:
+        return body if self.is_in_postgres else Bodies(DICTIONARY).pack(body)
 
     def insert(self, *records: Record) -> None:
         """Add *records* like the program would."""

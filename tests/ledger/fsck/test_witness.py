@@ -29,6 +29,7 @@ from tests.ledger.fsck.builders import TRUST, Intruder, Writer
 HOUR = timedelta(hours=1)
 LAG = timedelta(minutes=1)
 GUARD = "guard.glasswarden.io"
+ID = "019ca945-0a00-7000-8000-000000000001"
 
 
 def an_event(time: datetime, witnessed: Record | None = None, **differing: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -38,6 +39,7 @@ def an_event(time: datetime, witnessed: Record | None = None, **differing: Any) 
     if witnessed is not None:
         annotations[f"{webhook}/record"] = witnessed.entry.id
         annotations[f"{webhook}/chain"] = witnessed.digest
+        annotations[f"{webhook}/{witnessed.entry.id}"] = witnessed.digest
     return {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
@@ -110,36 +112,17 @@ def test_a_record_that_only_the_log_knows(ledger: Ledger, intruder: Intruder, lo
 def test_a_record_that_was_another_one_when_it_was_witnessed(ledger: Ledger, log: Path) -> None:
     [record] = recorded(ledger, an_attempt())
     event = an_event(record.entry.time, record)
-    event["annotations"][f"{GUARD}/chain"] = "e" * 64
+    event["annotations"][f"{GUARD}/{record.entry.id}"] = "e" * 64
     assert found_with(ledger, as_log(log, around(event))) == [
         WitnessDiffers(chain="one", sequence=2, id=record.entry.id, audit_id=event["auditID"])
     ]
 
 
-class TestTriesOfOneWrite:
-    def test_one_witness_is_enough(self, ledger: Ledger, log: Path) -> None:
-        first, second = recorded(
-            ledger, an_attempt(fingerprint="same"), an_attempt(fingerprint="same")
-        )
-        as_log(log, around(an_event(second.entry.time, first)))
-        assert found_with(ledger, log) == []
-
-    def test_none_is_not(self, ledger: Ledger, log: Path) -> None:
-        recorded(ledger, an_attempt(fingerprint="same"), an_attempt(fingerprint="same"))
-        found = found_with(ledger, as_log(log, around()))
-        assert [(type(each), each.sequence) for each in found] == [
-            (Unwitnessed, 2),
-            (Unwitnessed, 3),
-        ]
-
-    def test_another_write_needs_its_own(self, ledger: Ledger, log: Path) -> None:
-        first, _ = recorded(
-            ledger,
-            an_attempt(fingerprint="same", time=TIME),
-            an_attempt(fingerprint="same", time=TIME + LAG),
-        )
-        as_log(log, around(an_event(first.entry.time, first)))
-        assert [each.sequence for each in found_with(ledger, log)] == [3]
+def test_one_event_names_every_try_of_its_write(ledger: Ledger, log: Path) -> None:
+    first, second = recorded(ledger, an_attempt(), an_attempt())
+    event = an_event(TIME, first)
+    event["annotations"][f"{GUARD}/{second.entry.id}"] = second.digest
+    assert found_with(ledger, as_log(log, around(event))) == []
 
 
 class TestCovered:
@@ -208,15 +191,12 @@ class TestLog:
     @pytest.mark.parametrize(
         "annotations",
         [
-            {f"{GUARD}/record": "no-id", f"{GUARD}/chain": "d" * 64},
-            {f"{GUARD}/record": "019ca945-0a00-7000-8000-000000000001"},
-            {f"{GUARD}/record": "019ca945-0a00-7000-8000-000000000001", f"{GUARD}/chain": "x"},
-            {
-                "guard.example.org/record": "019ca945-0a00-7000-8000-000000000001",
-                "guard.example.org/chain": "d" * 64,
-            },
+            {f"{GUARD}/not-an-id": "d" * 64},
+            {f"{GUARD}/{ID}": "no digest"},
+            {f"guard.example.org/{ID}": "d" * 64},
+            {ID: "d" * 64},
         ],
-        ids=["id", "no digest", "digest", "somebody else's"],
+        ids=["id", "digest", "somebody else's", "nobody's"],
     )
     def test_what_is_no_witness_is_passed_over(
         self, log: Path, annotations: dict[str, str]
@@ -227,10 +207,7 @@ class TestLog:
 
     def test_witnesses_come_by_id(self, log: Path) -> None:
         ids = [f"019ca945-0a00-7000-8000-00000000000{n}" for n in (3, 1, 2)]
-        events = [
-            an_event(TIME, annotations={f"{GUARD}/record": each, f"{GUARD}/chain": "d" * 64})
-            for each in ids
-        ]
+        events = [an_event(TIME, annotations={f"{GUARD}/{each}": "d" * 64}) for each in ids]
         as_log(log, events)
         with closing(read_logs([log])) as read:
             assert list(read.witnesses()) == [
