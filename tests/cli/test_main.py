@@ -11,6 +11,7 @@ import pytest
 
 from glasswarden import __version__
 from glasswarden.cli.main import COMMANDS
+from glasswarden.ledger.sqlite.schema import APPLICATION
 
 SCRIPTS = Path(sys.executable).parent
 
@@ -69,6 +70,7 @@ def test_a_webhook_on_a_taken_port_says_so(tmp_path: Path) -> None:
 def test_a_webhook_never_serves_with_tables_of_another_version(tmp_path: Path) -> None:
     run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute("PRAGMA user_version = 99")
     result = run(
         "webhook", "--bind", "127.0.0.1:0", "--certs", str(tmp_path),
