@@ -27,7 +27,7 @@ from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.grant_keys import GrantKeys
 from webhook.kubeconfig import access_from
-from webhook.ledger_link import link_to
+from webhook.ledger_link import links_to
 from webhook.metrics import LATENCY, REFUSALS
 from webhook.mutation import Mutation
 from webhook.pages import new_pages
@@ -176,7 +176,8 @@ async def _recorder(settings: Settings, cluster: str) -> Recorder:
     """Return this process's way into the ledger, its chain begun."""
     writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
     keys = open_keys(settings.keys)
-    recorder = Recorder(link_to(settings.ledger), writer, cluster, keys, _spools(settings))
+    link, delivery = links_to(settings.ledger)
+    recorder = Recorder(link, writer, cluster, keys, _spools(settings), delivery=delivery)
     await recorder.open()
     if settings.spool is not None:
         await recorder.store.adopt(settings.spool)

@@ -42,10 +42,18 @@ class LedgerLink(Protocol):
         """Give the database back."""
 
 
-def link_to(address: str) -> LedgerLink:
-    """Return the way to the ledger at *address*; nothing is opened yet."""
-    held = _Held(lambda: open_ledger(address))
-    return ThreadLink(held) if is_postgres(address) else InlineLink(held)
+def links_to(address: str) -> tuple[LedgerLink, LedgerLink]:
+    """Return the ways to the ledger at *address*: for new records, and for those that waited.
+
+    Nothing is opened yet. They are one way to a server. To a file there is a second, through a
+    thread: where an outage is a lock that somebody holds, the loop must not wait for it again and
+    again.
+    """
+    if is_postgres(address):
+        server = ThreadLink(_Held(lambda: open_ledger(address)))
+        return server, server
+    file, again = (_Held(lambda: open_ledger(address)) for _ in range(2))
+    return InlineLink(file), ThreadLink(again)
 
 
 class _Held:

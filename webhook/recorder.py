@@ -52,6 +52,7 @@ class Recorder:
         keys: Keys,
         new_spool: NewSpool | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        delivery: LedgerLink | None = None,
     ) -> None:
         self.masks = keys.masks
         self._writer = writer
@@ -65,7 +66,7 @@ class Recorder:
         self._flushing: asyncio.Task[None] | None = None
         self._gap: Unrecorded | None = None
         self._closed = False
-        self.store = Store(link, self._spool(), clock)
+        self.store = Store(link, self._spool(), clock, delivery)
 
     async def open(self) -> None:
         """Begin the chain; where nothing can be stored now, its beginning comes with the rest."""

@@ -55,8 +55,12 @@ class Store:
         link: LedgerLink,
         spool: Spool | None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        delivery: LedgerLink | None = None,
     ) -> None:
         self._link = link
+        self._delivery = delivery or link
+        """The way for what waited."""
+
         self._spool = spool
         self._clock = clock
         self._left: list[Spool] = []
@@ -164,10 +168,10 @@ class Store:
 
     async def _deliver_own(self) -> None:
         if self._unsure:
-            await self._link.append(self._unsure)
+            await self._delivery.append(self._unsure)
             self._unsure = []
         if self._spool is None:
-            await self._link.unwitnessed()  # is it there?
+            await self._delivery.unwitnessed()  # is it there?
         else:
             try:
                 await self._deliver_spool(self._spool)
@@ -182,7 +186,7 @@ class Store:
         count = 0
         while spool.waiting:
             batch = spool.next(DELIVERED_AT_ONCE)
-            await self._link.append(batch.records)
+            await self._delivery.append(batch.records)
             spool.passed(batch)
             count += len(batch.records)
             self._measure()
@@ -207,10 +211,11 @@ class Store:
             log.warning("records stay in the spool", reason=str(error))
         for spool in (*self._left, *([self._spool] if self._spool else [])):
             spool.close()
-        try:
-            await self._link.close()
-        except LedgerError as error:
-            log.warning("ledger not closed", reason=str(error))
+        for link in {self._link, self._delivery}:
+            try:
+                await link.close()
+            except LedgerError as error:
+                log.warning("ledger not closed", reason=str(error))
 
     def _lose(self, error: LedgerError) -> None:
         self._direct = False

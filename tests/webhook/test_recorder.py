@@ -68,11 +68,15 @@ class Stage:
         self._limit, self._spools = limit, spool
         self.ledger = Moody(self.address)
 
-    def recorder(self, writer: str = "writer-1", link: LedgerLink | None = None) -> Recorder:
+    def recorder(
+        self,
+        writer: str = "writer-1",
+        link: LedgerLink | None = None,
+        delivery: LedgerLink | None = None,
+    ) -> Recorder:
         new = (lambda name: new_spool(self.spool, name, self._limit)) if self._spools else None
-        return Recorder(
-            link or InlineLink(self.ledger), writer, "test", KEYS, new, clock=lambda: self.now
-        )
+        used = link or InlineLink(self.ledger)
+        return Recorder(used, writer, "test", KEYS, new, clock=lambda: self.now, delivery=delivery)
 
     def stored(self) -> list[dict[str, Any]]:
         with closing(open_ledger(self.address)) as ledger:
@@ -338,6 +342,35 @@ class TestThread:
 
         stored = played(Stage(tmp_path), play)
         assert types(stored) == ["opened", *["attempt"] * 3, "closed"]
+
+
+def test_nobody_waits_for_a_delivery(tmp_path: Path) -> None:
+    """Somebody holds the file's lock: what waits keeps waiting, what is new is answered."""
+    asked, held = threading.Event(), threading.Event()
+
+    class Locked(Moody):
+        def append(self, records: Sequence[Record]) -> None:
+            asked.set()
+            held.wait(10)
+            super().append(records)
+
+    async def play(stage: Stage) -> None:
+        recorder = stage.recorder(delivery=ThreadLink(Locked(stage.address), patience=30))
+        await recorder.open()
+        stage.ledger.away = True
+        await recorded(recorder, *attempts(2))
+        stage.ledger.away = False
+        delivery = asyncio.create_task(recorder.store.deliver())
+        await asyncio.to_thread(asked.wait)
+        await recorded(recorder, *attempts(2))
+        assert not delivery.done()
+        held.set()
+        await delivery
+        await recorded(recorder, *attempts(1))
+        await recorder.close()
+
+    stored = played(Stage(tmp_path), play)
+    assert types(stored) == ["opened", *["attempt"] * 5, "closed"]
 
 
 def test_more_than_can_wait_is_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
