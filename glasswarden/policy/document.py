@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from glasswarden.policy.mode import Mode
-from glasswarden.policy.write import Operation
+from glasswarden.policy.operation import Operation
 
 Pattern = Annotated[str, Meta(min_length=1, description="Text; `*` stands for any part of it.")]
 FieldPattern = Annotated[
