@@ -1,6 +1,7 @@
 """What was scaled, and since when: the trace that a write to `scale` leaves in managedFields.
 
-A Scale has no annotations, so a write to it can be remembered nowhere else on the object.
+A Scale has no annotations, so a write to it can be remembered nowhere else on the object. The API
+server gives that trace no time (seen up to Kubernetes 1.36), so one that may be older counts too.
 """
 
 from collections.abc import Iterator
@@ -16,23 +17,20 @@ _AUTOSCALERS: Final = frozenset({"kube-controller-manager", "keda"})
 
 
 def scaled_since(obj: Object, start: datetime) -> tuple[Path, ...]:
-    """Return the fields of *obj* that were written through `scale` at *start* or later, by hand."""
+    """Return the fields of *obj* that were last written through `scale`, by hand, since *start*."""
     return tuple(_scaled(obj, start))
 
 
 def _scaled(obj: Object, start: datetime) -> Iterator[Path]:
-    whole_seconds = start.replace(microsecond=0)
     for entry in entries_of(obj):
-        if entry.subresource != "scale" or entry.manager in _AUTOSCALERS:
-            continue
-        time = _time_of(entry)
-        if time is not None and time >= whole_seconds:
+        by_hand = entry.subresource == "scale" and entry.manager not in _AUTOSCALERS
+        if by_hand and not _is_before(entry, start):
             yield from owned_paths(entry.fields)
 
 
-def _time_of(entry: Entry) -> datetime | None:
+def _is_before(entry: Entry, start: datetime) -> bool:
     try:
         time = datetime.fromisoformat(entry.time)
     except ValueError:
-        return None
-    return time if time.tzinfo is not None else None
+        return False
+    return time.tzinfo is not None and time < start.replace(microsecond=0)

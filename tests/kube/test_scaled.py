@@ -15,18 +15,17 @@ REPLICAS = "/spec/replicas"
 @pytest.mark.parametrize(
     ("manager", "subresource", "time", "found"),
     [
+        ("kubectl", "scale", "", [REPLICAS]),
         ("kubectl", "scale", "2026-03-01T10:05:00Z", [REPLICAS]),
         ("kubectl", "scale", "2026-03-01T10:00:00Z", [REPLICAS]),
         ("kubectl", "scale", "2026-03-01T09:59:59Z", []),
         ("kubectl", "", "2026-03-01T10:05:00Z", []),
         ("kubectl", "status", "2026-03-01T10:05:00Z", []),
-        ("kube-controller-manager", "scale", "2026-03-01T10:05:00Z", []),
-        ("kubectl", "scale", "yesterday", []),
-        ("kubectl", "scale", "2026-03-01T10:05:00", []),
+        ("kube-controller-manager", "scale", "", []),
     ],
     ids=[
-        "by hand", "in the same second", "before", "an edit", "another subresource",
-        "an autoscaler", "no time", "a time of nowhere",
+        "at no known time", "later", "in the same second", "before", "an edit",
+        "another subresource", "an autoscaler",
     ],
 )  # fmt: skip
 def test_a_scale_by_hand_since_then_is_seen(
