@@ -10,7 +10,7 @@ above decide and record; this one only reads objects, and never modifies one tha
 | `reconcilers` | is it one of the engines' own objects? |
 | `diff` | what did a write change, and who wrote it? |
 | `apply` | what does an object look like with these changes made? |
-| `hold`, `release` | what if some fields had to stay as they are, and when need they no longer? |
+| `hold`, `release`, `fields` | what if some fields stay as they are live, and until when? |
 | `json_patch` | how is the API server told to make one object of another? |
 | `paths`, `path_patterns` | how is a field named, and which fields does a rule speak about? |
 | `managed`, `authors`, `scaled` | what do managedFields tell about the writer? |

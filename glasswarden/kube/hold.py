@@ -6,28 +6,22 @@ cannot be told apart is held as a whole, and so is one of which a path names a p
 
 Where the proposal has no room for a held field any more, because what contained it is gone, the
 container comes back as it is live: half a probe or a container without an image would be refused.
-Only of maps whose keys are anybody's choice does nothing but the held keys come back.
+Only of maps whose keys are anybody's choice does nothing but the held keys come back. A container
+that would be left with nothing, and is not there live, goes with what was in it.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from glasswarden.kube.apply import apply_changes
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.equality import identical
+from glasswarden.kube.fields import is_free_map
 from glasswarden.kube.identity import Identified, Identity, Keys, identified, step_to, wanted_by
 from glasswarden.kube.lookup import value_after, value_at
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step, parse_path
-
-FREE_MAPS: Final = frozenset(
-    {
-        "annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector",
-        "requests", "stringData",
-    }
-)  # fmt: skip
-"""Fields that are maps in which each entry stands for itself."""
 
 
 class _Place:
@@ -61,7 +55,7 @@ def _restorations(live: Object, proposed: Object, paths: Iterable[Path]) -> list
     pending: list[_Case] = [(_tree(paths), live, proposed)]
     while pending:
         place, was, now = pending.pop()
-        if place.held or _is_gone(place, was, now):
+        if place.held or _is_gone(place, was, now) or _is_emptied(place, was, now):
             found += _restored(place, was, now)
         elif isinstance(now, list):
             _look_into_list(place, was, now, found, pending)
@@ -102,6 +96,21 @@ def _is_gone(place: _Place, was: Value, now: Value) -> bool:
     return _has_held(place, was)
 
 
+def _is_emptied(place: _Place, was: Value, now: Value) -> bool:
+    """Tell whether *now* holds nothing but what stays away, and was not there to begin with."""
+    if was is not ABSENT or not now:
+        return False
+    if isinstance(now, dict):
+        return all(_is_held(place.below.get(Key(name))) for name in now)
+    return isinstance(now, list) and any(
+        _are_held(identified(now, keys), children) for keys, children in _by_keys(place).items()
+    )
+
+
+def _are_held(items: Identified | None, children: dict[Identity, _Place]) -> bool:
+    return items is not None and all(_is_held(children.get(identity)) for identity in items)
+
+
 def _has_held(place: _Place, was: Value) -> bool:
     return any(value_after(was, steps) is not ABSENT for steps in _held_below(place))
 
@@ -125,14 +134,10 @@ def _restored(place: _Place, was: Value, now: Value) -> Iterator[Change]:
 
 def _wanted(place: _Place, was: Value) -> Value:
     """Return as much of *was* as the held fields need."""
-    if place.held or not isinstance(was, dict) or not _is_free(place.path):
+    if place.held or not isinstance(was, dict) or not is_free_map(place.path):
         return was
     names = [step.name for step in place.below if isinstance(step, Key)]
     return {name: was[name] for name in names if name in was}
-
-
-def _is_free(path: Path) -> bool:
-    return isinstance(path.step, Key) and path.step.name in FREE_MAPS
 
 
 def _look_into_list(

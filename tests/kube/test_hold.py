@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glasswarden.kube.diff import Change, changes, touches
+from glasswarden.kube.fields import changed_fields
 from glasswarden.kube.hold import held
 from glasswarden.kube.lookup import value_at
-from glasswarden.kube.objects import Object
+from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import Index, Order, Path, parse_path, path_of
 from tests.kube.builders import a_deployment, a_pod, an_object, managed_by
 from tests.kube.strategies import custom_objects, pods
@@ -64,9 +65,13 @@ def test_a_removed_item_stays_away_while_another_is_brought_back() -> None:
         ({"a": "1", "tier": "x"}, None, {"tier": "x"}),
         ({"a": "1"}, None, None),
         (None, {"a": "2", "tier": "x"}, {"a": "2"}),
+        (None, {"tier": "x"}, None),
     ],
-    ids=["added", "removed", "added, map gone", "removed, map gone", "removed with the map"],
-)
+    ids=[
+        "added", "removed", "added, map gone", "removed, map gone", "removed with the map",
+        "removed with the map, alone in it",
+    ],
+)  # fmt: skip
 def test_a_held_label(
     live: dict[str, str] | None, proposed: dict[str, str] | None, result: dict[str, str] | None
 ) -> None:
@@ -181,6 +186,15 @@ def test_holding_twice_is_holding_once(versions: tuple[Object, Object, Object]) 
     paths = [change.path for change in changes(before, live)]
     once = held(live, proposed, paths)
     assert held(live, once, paths) == once
+
+
+@given(st.tuples(pods(), pods()))
+def test_fields_that_came_or_went_together_are_held_as_well_one_by_one(
+    versions: tuple[Object, Object],
+) -> None:
+    before, live = versions
+    paths = changed_fields(ref_of(live), changes(before, live))
+    assert changes(live, held(live, before, paths)) == []
 
 
 @given(objects)
