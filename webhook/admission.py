@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import structlog
@@ -17,11 +17,11 @@ from webhook.entry import entry_of
 from webhook.errors import CannotTell
 from webhook.metrics import reviews
 from webhook.parents import Parents
+from webhook.reading import Reader
 from webhook.recorder import Recorder
 from webhook.review import Request, answer, parse_review
 from webhook.rules import Rules
 from webhook.sources import Sources
-from webhook.writes import write_of
 
 log = structlog.get_logger()
 
@@ -38,19 +38,23 @@ class Admission:
     sources: Sources | None = None
     """Who knows where in Git an application is described."""
 
+    reader: Reader = field(default_factory=Reader)
+    """Who makes a `Write` of a request, stamps verified."""
+
     async def validate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
         request = parse_review(body)
         policy = self.rules.policy
         parent = await self._parent(request) if request.sub_resource == "scale" else None
-        write = write_of(request, policy, parent)
+        now = datetime.now(UTC)
+        write = self.reader.write_of(request, policy, now, parent)
         if self.sources is not None:
             write = replace(write, source=self.sources.known(write.owner))
-        now = datetime.now(UTC)
         decision = decide(write, policy, now)
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
             audit = await self._record(write, decision, policy, now)
+            self.reader.tally.note(decision.grant, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
 

@@ -18,17 +18,21 @@ from typing import Any
 import structlog
 from asgiref.wsgi import WsgiToAsgi
 
+from glasswarden.keys.folder import KeysUnreadable
 from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.errors import LedgerError
 from webhook.admission import Admission
 from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
+from webhook.grant_keys import GrantKeys
 from webhook.kubeconfig import access_from
 from webhook.metrics import LATENCY, REFUSALS
+from webhook.mutation import Mutation
 from webhook.pages import new_pages
 from webhook.parents import Parents
 from webhook.policy_file import PolicyUnreadable
+from webhook.reading import Reader
 from webhook.recorder import Recorder
 from webhook.rules import Rules
 from webhook.settings import Settings
@@ -38,6 +42,7 @@ from webhook.tls import CertificateUnusable, new_context, renew
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Answer = Callable[[bytes], Awaitable[bytes]]
 
 # etcd bounds an object at 1.5 MiB; a review holds two of them, as JSON, and some words around.
 LARGEST_BODY = 8 * 1024 * 1024
@@ -45,6 +50,8 @@ LARGEST_BODY = 8 * 1024 * 1024
 # Python's default looks at the youngest objects for every 700 that come; a review of 1 MB has tens
 # of thousands.
 COLLECTOR_THRESHOLDS = (50_000, 20, 20)
+
+_CANNOT_START = (LedgerError, CertificateUnusable, PolicyUnreadable, KeysUnreadable, NoAccess)
 
 log = structlog.get_logger()
 
@@ -60,7 +67,8 @@ class Application:
         self._settings = settings
         self._pages = WsgiToAsgi(new_pages())  # type: ignore[no-untyped-call]
         self._process: _Process | None = None
-        self._path = f"/validate/{settings.caller_token}"
+        self._validate = f"/validate/{settings.caller_token}"
+        self._mutate = f"/mutate/{settings.caller_token}"
 
     @property
     def tls(self) -> ssl.SSLContext:
@@ -77,9 +85,11 @@ class Application:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["path"] == self._path and scope["method"] == "POST":
-            await self._review(scope, receive, send)
-        elif scope["path"].startswith("/validate"):
+        elif scope["path"] == self._validate and scope["method"] == "POST":
+            await self._review(scope, receive, send, self._started.admission.validate)
+        elif scope["path"] == self._mutate and scope["method"] == "POST":
+            await self._review(scope, receive, send, self._started.mutation.mutate)
+        elif scope["path"].startswith(("/validate", "/mutate")):
             await self._turn_away(scope, send)
         else:
             await self._pages(scope, receive, send)
@@ -88,7 +98,7 @@ class Application:
         await receive()
         try:
             process = self._process = _start(self._settings)
-        except (LedgerError, CertificateUnusable, PolicyUnreadable, NoAccess) as error:
+        except _CANNOT_START as error:
             # gunicorn stops altogether on this: no process ever answers without its ledger.
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
@@ -103,11 +113,11 @@ class Application:
         REFUSALS.labels(HTTPStatus.FORBIDDEN.value).inc()
         await _respond(send, HTTPStatus.FORBIDDEN, b"not the API server")
 
-    async def _review(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def _review(self, scope: Message, receive: Receive, send: Send, answer: Answer) -> None:
         try:
             body = await _read(scope, receive)
             start = time.perf_counter()
-            status, content = HTTPStatus.OK, await self._started.admission.validate(body)
+            status, content = HTTPStatus.OK, await answer(body)
             LATENCY.observe(time.perf_counter() - start)
         except RequestRefused as refusal:
             log.warning("review refused", status=refusal.status.value, reason=str(refusal))
@@ -126,6 +136,7 @@ class _Process:
     """What one started process holds."""
 
     admission: Admission
+    mutation: Mutation
     tls: ssl.SSLContext
     tasks: tuple[asyncio.Task[None], ...]
 
@@ -143,18 +154,21 @@ def _start(settings: Settings) -> _Process:
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
     rules = Rules(settings.policy)
     server = _api_server(settings)
+    reader = Reader(GrantKeys(settings.keys))
     chain = Chain(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}")
     admission = Admission(
         rules,
         Recorder(open_ledger(settings.ledger), chain),
         Parents(server) if server else None,
         Sources(server) if server else None,
+        reader,
     )
     tasks = (
         asyncio.create_task(renew(tls, settings.certificate, settings.key)),
         asyncio.create_task(rules.follow()),
+        asyncio.create_task(reader.keys.follow()),
     )
-    return _Process(admission, tls, tasks)
+    return _Process(admission, Mutation(rules, reader), tls, tasks)
 
 
 def _calm_the_collector() -> None:

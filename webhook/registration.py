@@ -1,4 +1,4 @@
-"""The webhook configuration that follows from a policy: which writes the API server asks us about.
+"""The webhook configurations that follow from a policy: which writes the API server asks us about.
 
 Everything that the guard would let pass unseen is kept away by `matchConditions`, in the API server
 itself: an outage of ours then touches nobody but those who write to guarded objects by hand.
@@ -8,8 +8,9 @@ import base64
 from dataclasses import dataclass
 from typing import Any, Final
 
-from glasswarden.kube.owners import Engine
+from glasswarden.kube.owners import Engine, Mark
 from glasswarden.kube.reconcilers import RECONCILERS
+from glasswarden.policy.breakglass import names
 from glasswarden.policy.defaults import KUBERNETES
 from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import Policy
@@ -17,6 +18,8 @@ from webhook import cel
 
 GUARD: Final = "guard.glasswarden.io"
 SCALE: Final = "scale.glasswarden.io"
+STAMP: Final = "breakglass.glasswarden.io"
+STAMP_WITHIN: Final = "namespace.breakglass.glasswarden.io"
 
 TIMEOUT_SECONDS: Final = 5
 OUR_NAMESPACE: Final = "glasswarden"
@@ -48,19 +51,41 @@ class Endpoint:
 
 def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
     """Return the ValidatingWebhookConfiguration for a webhook at *endpoint*."""
-    client = {
-        "url": f"{endpoint.url.rstrip('/')}/validate/{endpoint.caller_token}",
+    client = _client(endpoint, "validate")
+    entries = [_guard(policy, client), _scale(policy, client)]
+    return _configuration("ValidatingWebhookConfiguration", policy, entries)
+
+
+def mutating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
+    """Return the MutatingWebhookConfiguration: asked only where a break-glass annotation is."""
+    client = _client(endpoint, "mutate")
+    entries = [_stamps(policy, client), _stamps_within(policy, client)]
+    return _configuration("MutatingWebhookConfiguration", policy, entries)
+
+
+def configurations(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
+    """Return both as one List, for `kubectl apply`."""
+    both = [validating_configuration(policy, endpoint), mutating_configuration(policy, endpoint)]
+    return {"apiVersion": "v1", "kind": "List", "items": both}
+
+
+def _client(endpoint: Endpoint, path: str) -> dict[str, str]:
+    return {
+        "url": f"{endpoint.url.rstrip('/')}/{path}/{endpoint.caller_token}",
         "caBundle": base64.b64encode(endpoint.authority_pem).decode(),
     }
+
+
+def _configuration(kind: str, policy: Policy, entries: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
+        "kind": kind,
         "metadata": {
             "name": "glasswarden",
             "labels": {"app.kubernetes.io/name": "glasswarden"},
             "annotations": {"glasswarden.io/policy": policy.digest},
         },
-        "webhooks": [_guard(policy, client), _scale(policy, client)],
+        "webhooks": entries,
     }
 
 
@@ -85,6 +110,44 @@ def _scale(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     """
     entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], _not_exempt(policy))
     return entry | {"failurePolicy": "Ignore"}
+
+
+def _stamps(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for objects on which break-glass has left, or asks for, a trace.
+
+    It fails open: without a stamp nobody gets in, and an outage of ours stops nobody else.
+    """
+    conditions = {"breaks-glass": _breaks_glass(), **_not_exempt(policy)}
+    return _mutating(_entry(STAMP, client, ["*"], ["UPDATE"], conditions))
+
+
+def _stamps_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for guarded objects in a Namespace that has a grant."""
+    conditions = {
+        "guarded": _guarded(policy),
+        "not-asked-already": f"!({_breaks_glass()})",
+        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        **_not_exempt(policy),
+    }
+    entry = _entry(STAMP_WITHIN, client, ["*"], ["UPDATE"], conditions)
+    active = {"key": names.ACTIVE, "operator": "In", "values": ["true"]}
+    entry["namespaceSelector"]["matchExpressions"].append(active)
+    return _mutating(entry)
+
+
+def _mutating(entry: dict[str, Any]) -> dict[str, Any]:
+    # Another webhook may change fields after ours: they belong to what is remembered.
+    return entry | {
+        "failurePolicy": "Ignore",
+        "reinvocationPolicy": "IfNeeded",
+        "sideEffects": "None",
+    }
+
+
+def _breaks_glass() -> str:
+    """Return the condition that a reason or a stamp is, or was, on the object."""
+    marks = (Mark("annotation", name) for name in (names.REASON, names.GRANT))
+    return _old_or_new(cel.any_of(cel.carries("o", mark) for mark in marks))
 
 
 def _entry(
@@ -139,7 +202,7 @@ def _outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
 def _guarded(policy: Policy) -> str:
     """Return the condition that the old or the new object is one that the guard has a say in."""
     signs = cel.any_of(_signs(engine) for engine in policy.engines)
-    tests = [_old_or_new(signs), _steers()]
+    tests = [_old_or_new(signs), _steers(), _breaks_glass()]
     if policy.document.reserved_namespaces:
         # A request for a cluster-scoped object has no namespace, and a condition that fails is as
         # bad as a webhook that does: the write would be refused.

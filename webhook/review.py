@@ -3,6 +3,7 @@
 Nothing here decides anything: `writes` makes a `Write` of what is read here.
 """
 
+import base64
 import json
 from http import HTTPStatus
 from typing import Any, Literal
@@ -21,6 +22,7 @@ class UserInfo(msgspec.Struct, frozen=True):
     username: str = ""
     uid: str = ""
     groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
 
 
 class Options(msgspec.Struct, frozen=True, rename="camel"):
@@ -113,6 +115,19 @@ def answer(uid: str, decision: Decision, audit: dict[str, str]) -> bytes:
         response["warnings"] = decision.warnings
     if audit:
         response["auditAnnotations"] = audit
+    return _as_review(response)
+
+
+def patched(uid: str, patch: list[dict[str, Any]]) -> bytes:
+    """Return the AdmissionReview that allows a write, with *patch* (RFC 6902) made to it."""
+    response: dict[str, Any] = {"uid": uid, "allowed": True}
+    if patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(_encoder.encode(patch)).decode()
+    return _as_review(response)
+
+
+def _as_review(response: dict[str, Any]) -> bytes:
     return _encoder.encode(
         {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
     )

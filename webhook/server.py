@@ -7,6 +7,7 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 
 from webhook.app import Application
+from webhook.grant_keys import GrantKeys
 from webhook.logs import ServerLog, configure_logs
 from webhook.metrics import forget_process
 from webhook.rules import Rules
@@ -28,6 +29,7 @@ class AddressUnusable(Exception):
 def serve(settings: Settings) -> None:
     """Serve until told to stop; what is wrong with the settings is raised before that."""
     Rules(settings.policy)
+    GrantKeys(settings.keys)
     new_context(settings.certificate, settings.key, settings.client_authority)
     _try_address(settings.bind)
     configure_logs()

@@ -26,6 +26,10 @@ class Settings:
     policy: Path | None = None
     """File with the rules; read again when it changes. Without it the built-in rules serve."""
 
+    keys: Path | None = None
+    """Folder with the keys that grants are signed with; read again when it changes. Without it
+    nobody can break the glass."""
+
     kubeconfig: Path | None = None
     """How to reach the API server from outside the cluster; inside, the service account serves."""
 

@@ -11,7 +11,7 @@ from webhook.policy_file import PolicyUnreadable, load_policy
 from webhook.registration import (
     Endpoint,
     PolicyTooLarge,
-    validating_configuration,
+    configurations,
 )
 
 
@@ -44,19 +44,19 @@ def command() -> None:
     help="File with the rules that the webhook will go by; the built-in ones without it.",
 )
 def webhooks(url: str, folder: Folder, policy_file: Path | None) -> None:
-    """Print the webhook configuration, as JSON, for `kubectl apply -f -`.
+    """Print the webhook configurations, as JSON, for `kubectl apply -f -`.
 
-    It follows from the policy: print and apply it again when engines, controllers, markers,
-    reserved namespaces or the emergency group change. It holds the path that only the API server
+    They follow from the policy: print and apply them again when engines, controllers, markers,
+    reserved namespaces or the emergency group change. They hold the path that only the API server
     may know: whoever can read webhook configurations can call the webhook.
     """
     try:
         token = folder.caller_token.read_text().strip()
         endpoint = Endpoint(url, folder.authority.read_bytes(), token)
         policy = load_policy(policy_file) if policy_file else DEFAULT
-        configuration = validating_configuration(policy, endpoint)
+        both = configurations(policy, endpoint)
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from error
     except (PolicyUnreadable, PolicyTooLarge) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(json.dumps(configuration, indent=2))
+    click.echo(json.dumps(both, indent=2))

@@ -11,7 +11,7 @@ from glasswarden.cli.policy_test import as_junit, run_all
 from glasswarden.cli.simulation import tally, tally_as_json, tally_as_text
 from glasswarden.policy.file import document_schema
 from glasswarden.policy.policy import DEFAULT, Policy, enforced
-from webhook.registration import Endpoint, PolicyTooLarge, validating_configuration
+from webhook.registration import Endpoint, PolicyTooLarge, configurations
 
 policy_option = click.option(
     "--policy",
@@ -33,7 +33,7 @@ def check(file: Path) -> None:
     """Check that FILE is a policy which the webhook and the API server will take."""
     policy = read_policy(file)
     try:
-        validating_configuration(policy, Endpoint("https://webhook.invalid", b"", ""))
+        configurations(policy, Endpoint("https://webhook.invalid", b"", ""))
     except PolicyTooLarge as error:
         raise click.ClickException(f"{file}: {error}") from error
     click.echo(f"{file}: a valid policy for cluster {policy.cluster!r} ({policy.digest[:12]})")

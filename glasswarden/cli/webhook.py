@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from certs.folder import Folder
+from glasswarden.keys.folder import KeysUnreadable
 from webhook.policy_file import PolicyUnreadable
 from webhook.settings import Settings
 from webhook.tls import CertificateUnusable
@@ -47,6 +48,12 @@ from webhook.tls import CertificateUnusable
     help="File with the rules; read again when it changes. Built-in rules without it.",
 )
 @click.option(
+    "--keys",
+    envvar="GLASSWARDEN_KEYS",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with the keys that grants are signed with; nobody breaks the glass without it.",
+)
+@click.option(
     "--kubeconfig",
     envvar="GLASSWARDEN_KUBECONFIG",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -60,12 +67,14 @@ from webhook.tls import CertificateUnusable
     type=click.IntRange(1, 64),
     help="Processes that answer reviews.",
 )
-def command(
+def command(  # noqa: PLR0913 - an argument an option
+    *,
     bind: str,
     folder: Path,
     client_ca: Path | None,
     ledger: str,
     policy: Path | None,
+    keys: Path | None,
     kubeconfig: Path | None,
     workers: int,
 ) -> None:
@@ -82,6 +91,7 @@ def command(
         caller_token=_caller_token(files),
         ledger=ledger,
         policy=policy,
+        keys=keys,
         kubeconfig=kubeconfig,
         workers=workers,
     )
@@ -89,6 +99,8 @@ def command(
         serve(settings)
     except PolicyUnreadable as error:
         raise click.ClickException(f"{error}\nTry: glasswarden policy check {policy}") from error
+    except KeysUnreadable as error:
+        raise click.ClickException(str(error)) from error
     except AddressUnusable as error:
         raise click.ClickException(f"{error}\nChoose another address with --bind.") from error
     except CertificateUnusable as error:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from glasswarden.policy.breakglass.grant import GrantUse
 from glasswarden.policy.mode import Mode
 
 
@@ -24,10 +25,13 @@ class Clause(StrEnum):
     DELEGATED = "delegated"
     MARKS = "marks"
     BENIGN = "benign"
+    BREAKGLASS = "breakglass"
     GUARD = "guard"
 
 
-RECORDED = frozenset({Clause.EMERGENCY, Clause.MARKS, Clause.BENIGN, Clause.GUARD})
+RECORDED = frozenset(
+    {Clause.EMERGENCY, Clause.MARKS, Clause.BENIGN, Clause.BREAKGLASS, Clause.GUARD}
+)
 """The clauses that decide about a person's write: each leaves a record."""
 
 
@@ -44,6 +48,8 @@ class Decision:
     warnings: tuple[str, ...] = ()
     delegate: str = ""
     """Who owns the fields, where they were delegated."""
+    grant: GrantUse | None = None
+    """What the write did with a grant, where it asked for, used or ended one."""
 
     @property
     def allowed(self) -> bool:

@@ -1,10 +1,13 @@
 """What a person reads in the terminal: whose object it is, what was refused, where to go."""
 
 import json
+from datetime import datetime
 from typing import Final
 
 from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.owners import Owner
+from glasswarden.policy.advice import advice
+from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.decision import Clause
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
@@ -30,30 +33,42 @@ LONGEST_LINE: Final = 240
 """The API server cuts a warning at 256 characters."""
 
 
-def denial(write: Write, policy: Policy, clause: Clause) -> str:
+def denial(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
     """Return why *write* was refused, for the person who made it."""
-    return "\n".join(_lines(write, policy, clause, "is refused"))
+    return "\n".join(_lines(write, policy, clause, "is refused", now))
 
 
-def warning(write: Write, policy: Policy, clause: Clause, mode: Mode) -> tuple[str, ...]:
+def forgery_told(write: Write, why: str) -> str:
+    """Return why a stamp is not stored."""
+    return _tidy(f"{write.target} is not written: {why}. Stamps are Glasswarden's alone to write.")
+
+
+def warning(
+    write: Write, policy: Policy, clause: Clause, mode: Mode, now: datetime
+) -> tuple[str, ...]:
     """Return what *write* met or would have met, a warning a line.
 
     The API server drops a warning that holds a line break.
     """
     verdict = "would be refused" if mode is Mode.ENFORCE else "is recorded"
-    return tuple(_lines(write, policy, clause, verdict))
+    return tuple(_lines(write, policy, clause, verdict, now))
 
 
-def _lines(write: Write, policy: Policy, clause: Clause, verdict: str) -> list[str]:
+def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: datetime) -> list[str]:
     lines = [f"{_claim(write, clause)}; this {_act(write)} {verdict}."]
     lines += _changed(write, policy)
-    lines.append(_instead(write))
+    if policy.guards(write):
+        lines.append(_instead(write))
+    if clause is not Clause.MARKS:
+        lines += advice(write, policy, now)
     return [_tidy(line) for line in lines]
 
 
 def _claim(write: Write, clause: Clause) -> str:
     """Return, in half a sentence, why GitOps has a say in it."""
     subject = write.target
+    if write.owner is None and is_namespace(write.target):
+        return f"{subject} can have a grant for all that is in it"
     if write.owner is None:
         return f"namespace {write.target.namespace} is reserved for GitOps"
     if write.steers:

@@ -7,6 +7,7 @@ from glasswarden.kube.diff import Change
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
 from glasswarden.policy.actor import Actor
+from glasswarden.policy.breakglass.notes import EMPTY, Glass
 from glasswarden.policy.operation import Operation
 
 __all__ = ["Actor", "Operation", "Source", "Write"]
@@ -53,3 +54,6 @@ class Write:
     dry_run: bool = False
     source: Source | None = None
     """Where to change it instead, where that is known."""
+
+    glass: Glass = EMPTY
+    """What it has to do with break-glass; of that, nothing is among the changes."""

@@ -121,6 +121,7 @@ def test_a_dry_run_is_warned_and_leaves_no_record(
         "Warning:   /spec/template/spec/containers[name=app]/image: "
         '"registry.example/web:1.4.2" → "registry.example/web:2"\n'
         "Warning: Change it in the Git repository of that application instead.\n"
+        "Warning: Nobody may break the glass here: the policy has no rule for it.\n"
     )
     assert guard.records_in(namespace) == []
 
