@@ -29,6 +29,7 @@ from webhook.grant_keys import GrantKeys
 from webhook.kubeconfig import access_from
 from webhook.metrics import LATENCY, REFUSALS
 from webhook.mutation import Mutation
+from webhook.namespaces import Namespaces
 from webhook.pages import new_pages
 from webhook.parents import Parents
 from webhook.policy_file import PolicyUnreadable
@@ -154,7 +155,7 @@ def _start(settings: Settings) -> _Process:
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
     rules = Rules(settings.policy)
     server = _api_server(settings)
-    reader = Reader(GrantKeys(settings.keys))
+    reader = Reader(GrantKeys(settings.keys), Namespaces(server) if server else None)
     chain = Chain(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}")
     admission = Admission(
         rules,

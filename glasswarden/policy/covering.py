@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from glasswarden.policy.breakglass.held import fits, merged
 from glasswarden.policy.breakglass.rules import Rule, is_namespace
 from glasswarden.policy.breakglass.stamp import Flaw, Stamp, check
 from glasswarden.policy.operation import GrantOperation, Operation
@@ -57,7 +58,7 @@ def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str 
         return (
             f"the grant on the namespace is by rule {rule.name!r}, which is not about this object"
         )
-    return _closed(rule, write)
+    return _closed(rule, write) or _too_much(stamp, write)
 
 
 def operation_of(write: Write) -> GrantOperation:
@@ -90,6 +91,20 @@ def _closed(rule: Rule, write: Write) -> str | None:
         if pattern is not None:
             return f"by rule {rule.name!r}, {pattern} stays closed even under a grant"
     return None
+
+
+def _too_much(stamp: Stamp, write: Write) -> str | None:
+    """Return why a grant that holds cannot remember what *write* changes, if it cannot."""
+    if not stamp.hold or not write.changes:
+        return None
+    on_object = write.glass.before.counted()
+    held = merged(write.target, on_object.held if on_object else (), write.changes)
+    if fits(held):
+        return None
+    return (
+        f"{len(held)} fields would have been changed under the grant, more than its stamp can "
+        f"remember: change fewer of them, or use a rule that does not hold"
+    )
 
 
 def _in_words(found: Flaw, stamp: Stamp, operation: GrantOperation) -> str:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.held import merged
+from glasswarden.policy.breakglass.held import fits, merged
 from glasswarden.policy.breakglass.petition import Petition, digest_of
 from glasswarden.policy.breakglass.stamp import Stamp
 from glasswarden.policy.covering import Cover, cover_of
@@ -99,9 +99,7 @@ def _granted(granted: Granted, write: Write, policy: Policy, new_id: str) -> Mar
 
 def _stamp(granted: Granted, write: Write, policy: Policy, new_id: str) -> Stamp:
     rule, petition, glass = granted.rule, granted.petition, write.glass
-    hold = rule.document.hold
     shared = rule.people.groups_of(write.actor) if rule.document.shared else ()
-    previous = glass.before.grant if isinstance(glass.before.grant, Stamp) else None
     return Stamp(
         id=granted.extends.id if granted.extends else new_id,
         cluster=policy.cluster,
@@ -116,11 +114,18 @@ def _stamp(granted: Granted, write: Write, policy: Policy, new_id: str) -> Stamp
         operations=rule.document.operations,
         start=granted.start,
         expires=granted.expires,
-        hold=hold,
-        # Whoever takes a fix over takes it over whole.
-        held=merged(previous.held if previous else (), write.changes) if hold else (),
+        hold=rule.document.hold,
+        held=_held(write) if rule.document.hold else (),
         trial=write.dry_run,
     )
+
+
+def _held(write: Write) -> tuple[str, ...]:
+    """Return the fields to remember. Whoever takes a fix over takes it over whole."""
+    previous = write.glass.before.grant
+    known = previous.held if isinstance(previous, Stamp) else ()
+    found = merged(write.target, known, write.changes)
+    return found if fits(found) else known  # a write that changes too much is refused
 
 
 def _restored(write: Write, policy: Policy, now: datetime) -> Marks:
@@ -161,7 +166,7 @@ def _remembered(write: Write, policy: Policy, now: datetime) -> Marks:
     if not isinstance(cover, Cover) or not cover.stamp.hold:
         return {}
     live = live_grant(write, policy, now)
-    held = merged(live.held if live else (), write.changes)
+    held = merged(write.target, live.held if live else (), write.changes)
     if live is not None and live.id == cover.stamp.id and live.held == held:
         return {}
     stamp = msgspec.structs.replace(

@@ -1,17 +1,13 @@
 """`json_patch`: applied as RFC 6902 says, it makes the new version of the old."""
 
-import copy
-from typing import Any
-
 import pytest
 from hypothesis import given
 
 from glasswarden.kube.equality import identical
 from glasswarden.kube.json_patch import json_patch
 from glasswarden.kube.objects import Object
+from tests.json_patches import apply_patch
 from tests.kube.strategies import json_maps
-
-Json = Any
 
 
 @pytest.mark.parametrize(
@@ -39,22 +35,4 @@ def test_one_difference_is_one_operation(old: Object, new: Object, patch: list[O
 
 @given(json_maps, json_maps)
 def test_the_patch_makes_the_new_version_of_the_old(old: Object, new: Object) -> None:
-    assert identical(patched(old, json_patch(old, new)), new)
-
-
-def patched(old: Object, patch: list[Object]) -> Json:
-    """Apply *patch* by the letter of RFC 6902: what an operation names must be there."""
-    result = copy.deepcopy(old)
-    for operation in patch:
-        *parents, last = (
-            part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]
-        )
-        target = result
-        for part in parents:
-            target = target[part]
-        assert isinstance(target, dict)
-        if operation["op"] != "add":
-            del target[last]
-        if operation["op"] != "remove":
-            target[last] = operation["value"]
-    return result
+    assert identical(apply_patch(old, json_patch(old, new)), new)

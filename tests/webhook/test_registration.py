@@ -12,9 +12,13 @@ from glasswarden.policy.policy import DEFAULT, Policy
 from tests.policy.builders import a_policy
 from webhook.registration import (
     GUARD,
+    HOLD,
+    HOLD_WITHIN,
     SCALE,
+    STAMP,
     Endpoint,
     PolicyTooLarge,
+    mutating_configuration,
     validating_configuration,
 )
 
@@ -23,6 +27,11 @@ ENDPOINT = Endpoint("https://webhook.example:8443/", b"PEM", "c0ffee")
 
 def hooks(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
     configuration = validating_configuration(policy, ENDPOINT)
+    return {hook["name"]: hook for hook in configuration["webhooks"]}
+
+
+def mutating(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
+    configuration = mutating_configuration(policy, ENDPOINT)
     return {hook["name"]: hook for hook in configuration["webhooks"]}
 
 
@@ -83,3 +92,28 @@ def test_a_delegation_of_that_name_is_not_taken_for_kubernetes() -> None:
     """Its actors own some fields; they are asked about all others."""
     policy = a_policy("delegations: [{name: kubernetes, actors: [robot], fields: [/spec/a]}]")
     assert "robot" not in conditions(hooks(policy)[GUARD])["not-kubernetes"]
+
+
+def test_whatever_could_stop_a_reconciler_fails_open() -> None:
+    asked = [hooks()[HOLD], mutating()[HOLD], mutating()[HOLD_WITHIN]]
+    for hook in asked:
+        assert hook["failurePolicy"] == "Ignore"
+        assert "kustomize-controller" in conditions(hook)["its-controller"]
+
+
+def test_a_reconciler_is_asked_about_only_where_break_glass_has_left_a_trace() -> None:
+    assert "breakglass.glasswarden.io/grant" in conditions(mutating()[HOLD])["breaks-glass"]
+    assert "oldObject.metadata.annotations" in conditions(hooks()[HOLD])["granted"]
+    assert hooks()[HOLD]["rules"][0]["operations"] == ["DELETE"]
+    selector = mutating()[HOLD_WITHIN]["namespaceSelector"]["matchExpressions"]
+    assert selector[-1]["key"] == "breakglass.glasswarden.io/active"
+
+
+def test_a_hold_is_asked_for_once() -> None:
+    """Asked again, it would take what it put back itself for what the reconciler wants."""
+    policies = {name: hook["reinvocationPolicy"] for name, hook in mutating().items()}
+    assert (policies[HOLD], policies[HOLD_WITHIN], policies[STAMP]) == (
+        "Never",
+        "Never",
+        "IfNeeded",
+    )
