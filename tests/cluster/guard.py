@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from certs.folder import Folder, issue_into
+from glasswarden.keys.folder import new_key
 from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.record import Record
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
+from webhook.grant_keys import PREFIX
 
 GLASSWARDEN = (sys.executable, "-m", "glasswarden")
 
@@ -73,13 +75,14 @@ def serving(
     (folder / "policy.yaml").write_text(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{policy}")
     account = cluster.service_account("glasswarden", f"webhook-{role or 'without-rights'}", role)
     ledger = f"sqlite://{folder.resolve()}/ledger.db"
+    new_key(folder / "keys", PREFIX, datetime.now(UTC))
     with cluster.new_processes() as processes:
 
         def start() -> int:
             [port] = free_ports(1)
             command = [*GLASSWARDEN, "webhook", "--bind", f"{LOOPBACK}:{port}"]
             command += ["--certs", str(certificates.path), "--ledger", ledger]
-            command += ["--policy", str(folder / "policy.yaml")]
+            command += ["--policy", str(folder / "policy.yaml"), "--keys", str(folder / "keys")]
             command += ["--kubeconfig", str(account.kubeconfig)]
             webhook = processes.start("glasswarden", command)
             webhook.wait_until(lambda: is_ready(port, certificates.authority))
