@@ -25,23 +25,28 @@ def advice(write: Write, policy: Policy, now: datetime) -> list[str]:
         return [*lines, _who(write, policy)]
     if lines and write.glass.before.texts != write.glass.after.texts:
         return lines  # they have just asked, and know how
-    second = f" ({_people(rule.document.approval)} must approve)" if rule.document.approval else ""
+    second = (
+        f" ({people_of(rule.document.approval)} must approve)" if rule.document.approval else ""
+    )
     return [*lines, f"To break the glass{second}:", f"  {command(write.target, rule)}"]
 
 
 def command(ref: Ref, rule: Rule) -> str:
     """Return the command that asks for a grant on the object, to be filled in."""
+    words = f'--ticket TICKET --reason "REASON" --ttl {render_duration(rule.longest_ttl)}'
+    return f"kubectl glasswarden break {resource(ref)} {words}"
+
+
+def resource(ref: Ref) -> str:
+    """Return the object as kubectl's arguments name it."""
     kind = ref.kind.lower() if ref.group in _SHORT else f"{ref.kind.lower()}.{ref.group}"
-    place = f" -n {ref.namespace}" if ref.namespace else ""
-    longest = render_duration(rule.longest_ttl)
-    words = f'--ticket TICKET --reason "REASON" --ttl {longest}'
-    return f"kubectl glasswarden break {kind}/{ref.name}{place} {words}"
+    return f"{kind}/{ref.name} -n {ref.namespace}" if ref.namespace else f"{kind}/{ref.name}"
 
 
 def _who(write: Write, policy: Policy) -> str:
     """Return who may break the glass, where the writer may not."""
     people = [
-        _people(rule.document)
+        people_of(rule.document)
         for rule in policy.glass
         if rule.is_about(write.target, write.owner, write.labels)
     ]
@@ -50,6 +55,7 @@ def _who(write: Write, policy: Policy) -> str:
     return f"Who may break the glass here: {', '.join(dict.fromkeys(people))}."
 
 
-def _people(subjects: BreakGlassRule | Approval) -> str:
+def people_of(subjects: BreakGlassRule | Approval) -> str:
+    """Return who is meant, in words."""
     users = [f"user {name}" for name in subjects.users]
     return ", ".join([*users, *(f"group {name}" for name in subjects.groups)])

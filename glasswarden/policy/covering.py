@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from glasswarden.policy.breakglass.held import fits, merged
-from glasswarden.policy.breakglass.rules import Rule, is_namespace
+from glasswarden.policy.breakglass.rules import Rule
 from glasswarden.policy.breakglass.stamp import Flaw, Stamp, check
 from glasswarden.policy.operation import GrantOperation, Operation
 from glasswarden.policy.policy import Policy
@@ -54,7 +54,7 @@ def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str 
     rule = policy.glass_rule(stamp.rule)
     if rule is None:
         return f"the rule {stamp.rule!r} that gave the grant is not in the policy any more"
-    if not _is_about(rule, write):
+    if not rule.is_about(write.target, write.owner, write.labels):
         return (
             f"the grant on the namespace is by rule {rule.name!r}, which is not about this object"
         )
@@ -77,12 +77,6 @@ def _grants(write: Write) -> list[Cover]:
         if stamp is not None and not stamp.namespace:
             found.append(Cover(stamp, namespaced))
     return found
-
-
-def _is_about(rule: Rule, write: Write) -> bool:
-    if is_namespace(write.target):
-        return rule.is_about(write.target, write.owner, write.labels)
-    return rule.place.fits(write.target, write.owner, write.labels)
 
 
 def _closed(rule: Rule, write: Write) -> str | None:

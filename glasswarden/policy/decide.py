@@ -16,6 +16,7 @@ from glasswarden.policy.granting import grant_use, touches_glass
 from glasswarden.policy.holding import holding_grant, reconciles
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
+from glasswarden.policy.receipt import receipt
 from glasswarden.policy.steering import steering_changes
 from glasswarden.policy.tampering import tampering
 from glasswarden.policy.write import Operation, Write
@@ -137,7 +138,8 @@ def breakglass(write: Write, policy: Policy, now: datetime) -> Decision | NotApp
     use = grant_use(write, policy, now)
     if isinstance(use, str):
         return use or "nobody has broken the glass here"
-    return Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=use)
+    warnings = receipt(use, write, policy)
+    return Decision(Verdict.ALLOW, Clause.BREAKGLASS, warnings=warnings, grant=use)
 
 
 def guard(write: Write, policy: Policy, now: datetime) -> Decision:

@@ -17,7 +17,7 @@ from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.record import Record
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
-from webhook.grant_keys import PREFIX
+from webhook.grant_keys import PREFIX as GRANT_KEYS
 
 GLASSWARDEN = (sys.executable, "-m", "glasswarden")
 
@@ -31,6 +31,7 @@ class Guard:
     port: int
     ledger: str
     policy: Path
+    keys: Path
 
     @property
     def url(self) -> str:
@@ -75,27 +76,29 @@ def serving(
     (folder / "policy.yaml").write_text(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{policy}")
     account = cluster.service_account("glasswarden", f"webhook-{role or 'without-rights'}", role)
     ledger = f"sqlite://{folder.resolve()}/ledger.db"
-    new_key(folder / "keys", PREFIX, datetime.now(UTC))
+    new_key(folder / "keys", GRANT_KEYS, datetime.now(UTC))
     with cluster.new_processes() as processes:
 
         def start() -> int:
             [port] = free_ports(1)
             command = [*GLASSWARDEN, "webhook", "--bind", f"{LOOPBACK}:{port}"]
             command += ["--certs", str(certificates.path), "--ledger", ledger]
-            command += ["--policy", str(folder / "policy.yaml"), "--keys", str(folder / "keys")]
-            command += ["--kubeconfig", str(account.kubeconfig)]
+            command += ["--policy", str(folder / "policy.yaml")]
+            command += ["--keys", str(folder / "keys"), "--kubeconfig", str(account.kubeconfig)]
             webhook = processes.start("glasswarden", command)
             webhook.wait_until(lambda: is_ready(port, certificates.authority))
             return port
 
-        yield Guard(cluster, certificates, with_free_ports(start), ledger, folder / "policy.yaml")
+        port = with_free_ports(start)
+        files = (folder / "policy.yaml", folder / "keys")
+        yield Guard(cluster, certificates, port, ledger, *files)
 
 
 @contextmanager
 def registered(
     cluster: ControlPlane, url: str, authority: Path, policy: Path | None = None
 ) -> Iterator[None]:
-    """Have the API server ask *url*, by the configuration that the product itself prints."""
+    """Have the API server ask *url*, by the configurations that the product itself prints."""
     configuration = webhook_configuration(url, authority, policy)
     cluster.apply(configuration)
     try:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -76,12 +76,12 @@ class Rule:
     def is_about(self, ref: Ref, owner: Owner | None, labels: Mapping[str, object]) -> bool:
         """Tell whether a grant on the object can be had by this rule.
 
-        A Namespace stands for what is in it: which of that the rule is about is asked of each
-        object when it is written to.
+        A Namespace is in itself. A grant on it covers those of the objects in it that the rule is
+        about: that is asked of each when it is written to.
         """
         if is_namespace(ref):
-            namespaces = self.place.namespaces
-            return self.document.namespace_wide and (not namespaces or ref.name in namespaces)
+            itself = replace(ref, namespace=ref.name)
+            return self.document.namespace_wide and self.place.fits(itself, owner, labels)
         return self.place.fits(ref, owner, labels)
 
     def closed_by(self, change: Change) -> PathPattern | None:
