@@ -111,16 +111,18 @@ class Scene:
 
         eventually(tried, f"{more} more writes of the reconciler", seconds=90)
 
+    def failures(self) -> list[str]:
+        """Return each failure that the reconciler has ever reported, from the audit log."""
+        return [
+            failure
+            for event in self.cluster.audit_events()
+            if event.get("objectRef", {}).get("name") == self.deployed.name
+            for failure in failures_in((event.get("responseObject") or {}).get("status", {}))
+        ]
+
     def assert_content(self) -> None:
-        """Check that the reconciler has not failed."""
-        status = self.deployed.get()["status"]
-        if isinstance(self.deployed, Application):
-            # An operation that has only begun has no phase yet.
-            phase = status.get("operationState", {}).get("phase", "Running")
-            assert phase in {"Running", "Succeeded"}, status
-            return
-        ready = [each for each in status["conditions"] if each["type"] == "Ready"]
-        assert [each["status"] for each in ready] != ["False"], ready
+        """Check that the reconciler is not in trouble now."""
+        assert failures_in(self.deployed.get()["status"]) == []
 
     def _is_try(self, event: dict[str, Any]) -> bool:
         about = event.get("objectRef", {})
@@ -129,6 +131,18 @@ class Scene:
             and event["user"]["username"] == _WRITERS[type(self.deployed)]
             and (about.get("resource"), about.get("namespace")) == ("deployments", self.namespace)
         )
+
+
+def failures_in(status: object) -> list[str]:
+    """Return what a Kustomization's or an Application's *status* says has failed."""
+    if not isinstance(status, dict):
+        return []
+    operation = status.get("operationState", {})
+    ready = [each for each in status.get("conditions", ()) if each["type"] == "Ready"]
+    return [
+        *(str(each.get("message")) for each in ready if each["status"] == "False"),
+        *([str(operation)] if operation.get("phase") in {"Failed", "Error"} else []),
+    ]
 
 
 @contextmanager

@@ -49,6 +49,7 @@ def test_a_fix_survives_while_the_rest_comes_from_git_and_heals_when_the_grant_i
     scene: Scene,
 ) -> None:
     assert "is managed by" in scene.kubectl(*SET_IMAGE, check=False)
+    before = scene.failures()
     scene.break_glass()
     scene.mend()
 
@@ -66,6 +67,7 @@ def test_a_fix_survives_while_the_rest_comes_from_git_and_heals_when_the_grant_i
     scene.let_expire()
     eventually(lambda: is_healed(scene.live(), SECOND), "the reconciler to heal", seconds=90)
     scene.deployed.wait_synced(scene.repository.head)
+    assert scene.failures() == before
 
 
 def test_when_git_says_what_is_live_later_changes_arrive(scene: Scene) -> None:

@@ -14,6 +14,7 @@ from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import Index, Order, Path, parse_path, path_of
 from tests.kube.builders import a_deployment, a_pod, an_object, managed_by
 from tests.kube.strategies import custom_objects, pods
+from tests.kube.strategies import paths as any_paths
 
 CONTAINER = "/spec/template/spec/containers[name=app]"
 
@@ -184,6 +185,15 @@ def test_what_is_not_held_is_as_proposed(versions: tuple[Object, Object, Object]
 def test_holding_twice_is_holding_once(versions: tuple[Object, Object, Object]) -> None:
     before, live, proposed = versions
     paths = [change.path for change in changes(before, live)]
+    once = held(live, proposed, paths)
+    assert held(live, once, paths) == once
+
+
+@given(objects, st.lists(any_paths, max_size=3))
+def test_any_path_can_be_held(versions: tuple[Object, Object, Object], more: list[Path]) -> None:
+    """A stamp may be older than what has become of the object since."""
+    before, live, proposed = versions
+    paths = [change.path for change in changes(before, proposed)] + more
     once = held(live, proposed, paths)
     assert held(live, once, paths) == once
 
