@@ -15,7 +15,7 @@ from glasswarden.policy.write import Write
 from webhook.apiserver import ApiServerError
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
-from webhook.metrics import reviews
+from webhook.metrics import GRANTS, reviews
 from webhook.parents import Parents
 from webhook.reading import Reader
 from webhook.recorder import Recorder
@@ -54,9 +54,14 @@ class Admission:
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
             audit = await self._record(write, decision, policy, now)
-            self.reader.tally.note(decision.grant, write)
+            self._count(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
+
+    def _count(self, decision: Decision, write: Write) -> None:
+        if decision.grant is not None:
+            GRANTS.labels(decision.grant.act).inc()
+            self.reader.tally.note(decision.grant, write)
 
     async def _parent(self, request: Request) -> Object:
         """Return the object that a Scale scales, or raise `CannotTell`."""

@@ -51,6 +51,12 @@ REVIEWS: Final = Counter(
     ["verdict", "clause", "mode"],
     registry=_REGISTRY,
 )
+GRANTS: Final = Counter(
+    "glasswarden_grants_total",
+    "Writes that asked for, used or ended a grant, by what they did",
+    ["act"],
+    registry=_REGISTRY,
+)
 REFUSALS: Final = Counter(
     "glasswarden_refused_requests_total",
     "Requests that were no review of the API server's, by HTTP status",

@@ -6,16 +6,19 @@ from typing import Any
 
 import click
 
+from glasswarden.keys.ring import Ring
 from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.policy.explain import Explanation, explain
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
 from webhook.errors import ReviewMalformed
 from webhook.review import parse_review
-from webhook.writes import write_of
+from webhook.writes import NO_KEYS, write_of
 
 
-def explained(body: bytes, policy: Policy, parent: dict[str, Any] | None) -> Explanation:
+def explained(
+    body: bytes, policy: Policy, parent: dict[str, Any] | None, ring: Ring = NO_KEYS
+) -> Explanation:
     """Return the explanation of the verdict on the review in *body*."""
     try:
         request = parse_review(body)
@@ -25,7 +28,7 @@ def explained(body: bytes, policy: Policy, parent: dict[str, Any] | None) -> Exp
         raise click.ClickException(
             "a Scale does not say whose object it scales; give that object with --parent"
         )
-    return explain(write_of(request, policy, parent), policy, datetime.now(UTC))
+    return explain(write_of(request, policy, parent, ring=ring), policy, datetime.now(UTC))
 
 
 def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from glasswarden import __version__
 COMMANDS: Final = {
     "certs": "glasswarden.cli.certs",
     "demo": "glasswarden.cli.demo",
+    "keys": "glasswarden.cli.keys",
     "manifests": "glasswarden.cli.manifests",
     "policy": "glasswarden.cli.policy",
     "webhook": "glasswarden.cli.webhook",

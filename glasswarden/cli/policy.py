@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from glasswarden.cli.explanation import explained, explanation_as_json, explanation_as_text
-from glasswarden.cli.inputs import FILE, read_bytes, read_object, read_policy
+from glasswarden.cli.inputs import FILE, read_bytes, read_keys, read_object, read_policy
 from glasswarden.cli.policy_test import as_junit, run_all
 from glasswarden.cli.simulation import tally, tally_as_json, tally_as_text
 from glasswarden.policy.file import document_schema
@@ -56,15 +56,23 @@ def schema() -> None:
     help="For a review of `scale`: the object that is scaled, as JSON.",
 )
 @click.option(
+    "--keys",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with the keys that grants are signed with; without it, no grant counts.",
+)
+@click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
-def explain_command(review: Path, policy_file: Path | None, parent: Path | None, form: str) -> None:
+def explain_command(
+    review: Path, policy_file: Path | None, parent: Path | None, keys: Path | None, form: str
+) -> None:
     """Say what the verdict on the AdmissionReview in REVIEW is, and why.
 
     REVIEW is a file with JSON, or - for the standard input.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
-    explanation = explained(read_bytes(review), policy, read_object(parent) if parent else None)
+    owner = read_object(parent) if parent else None
+    explanation = explained(read_bytes(review), policy, owner, read_keys(keys))
     if form == "json":
         click.echo(json.dumps(explanation_as_json(explanation, policy), indent=2))
     else:

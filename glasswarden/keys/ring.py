@@ -4,7 +4,6 @@ A key is known by its id alone, so a signature outlives the change to a newer ke
 own key is taken away.
 """
 
-import hashlib
 import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -57,4 +56,4 @@ class Ring:
 
 
 def _mac(key: Key, message: bytes) -> bytes:
-    return hmac.digest(key.secret, message, hashlib.sha256().name)
+    return hmac.digest(key.secret, message, "sha256")

@@ -1,7 +1,8 @@
 """The fields that a change is about, each by itself where several came or went together.
 
 The first label of an object comes with the whole map of labels. Whoever made that change did so to
-one label, though, not to those that somebody else may add to the map later.
+one label, though, not to those that somebody else may add to the map later. The item at a position,
+on the other hand, is no field of its own: in the next version another one stands there.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.identity import Keys, identified, step_to
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.paths import Key, Path
+from glasswarden.kube.paths import Index, Key, Path, path_of
 from glasswarden.kube.schema import Keyed, Shape, shape_of
 
 FREE_MAPS: Final = frozenset(
@@ -32,9 +33,9 @@ def changed_fields(ref: Ref, changes: Iterable[Change]) -> Iterator[Path]:
     """Yield the paths of the fields that *changes* to *ref* are about."""
     shape = shape_of(ref)
     for change in changes:
-        path, old, new = change.path, change.old, change.new
+        path, old, new = unit_at(change.path), change.old, change.new
         value = old if new is ABSENT else new
-        if old is not ABSENT and new is not ABSENT:
+        if path is not change.path or (old is not ABSENT and new is not ABSENT):
             yield path
         elif isinstance(value, dict) and value and is_free_map(path):
             yield from (path / Key(name) for name in value)
@@ -42,6 +43,15 @@ def changed_fields(ref: Ref, changes: Iterable[Change]) -> Iterator[Path]:
             yield from _items(path, value, _shape_at(shape, path))
         else:
             yield path
+
+
+def unit_at(path: Path) -> Path:
+    """Return *path*, or the path of the list where it leads through a position of one."""
+    steps = path.steps
+    for at, step in enumerate(steps):
+        if isinstance(step, Index):
+            return path_of(*steps[:at])
+    return path
 
 
 def _shape_at(shape: Shape, path: Path) -> Shape:

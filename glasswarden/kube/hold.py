@@ -17,11 +17,11 @@ from glasswarden.kube.apply import apply_changes
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.equality import identical
-from glasswarden.kube.fields import is_free_map
+from glasswarden.kube.fields import is_free_map, unit_at
 from glasswarden.kube.identity import Identified, Identity, Keys, identified, step_to, wanted_by
 from glasswarden.kube.lookup import value_after, value_at
 from glasswarden.kube.objects import Object
-from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step, parse_path
+from glasswarden.kube.paths import ROOT, Key, Member, Order, Path, Select, Step, parse_path
 
 
 class _Place:
@@ -75,18 +75,10 @@ def _tree(paths: Iterable[Path]) -> _Place:
         if isinstance(path.step, Order):
             continue
         place = root
-        for step in _steps(path):
+        for step in unit_at(path).steps:
             place = place.below.setdefault(step, _Place(place.path / step))
         place.held = True
     return root
-
-
-def _steps(path: Path) -> Iterator[Step]:
-    """Yield the steps to what is held for *path*: positions mean nothing in another version."""
-    for step in path.steps:
-        if isinstance(step, Index):
-            return
-        yield step
 
 
 def _is_gone(place: _Place, was: Value, now: Value) -> bool:

@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import Final
 
 from glasswarden.policy.breakglass.held import fits, merged
+from glasswarden.policy.breakglass.notes import Unreadable
 from glasswarden.policy.breakglass.rules import Rule
 from glasswarden.policy.breakglass.stamp import Flaw, Stamp, check
+from glasswarden.policy.intent import live_grant
 from glasswarden.policy.operation import GrantOperation, Operation
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
@@ -30,7 +32,14 @@ class Cover:
 def cover_of(write: Write, policy: Policy, now: datetime) -> Cover | str:
     """Return the grant that *write* is made under, or why there is none."""
     reasons = []
-    for cover in _grants(write):
+    glass = write.glass
+    for notes, namespaced in ((glass.before, False), (glass.namespace, True)):
+        if isinstance(notes.grant, Unreadable):
+            reasons.append(f"the stamp does not count: {notes.grant.why}")
+        stamp = notes.counted()
+        if stamp is None or stamp.namespace:
+            continue
+        cover = Cover(stamp, namespaced)
         why = objection(cover, write, policy, now)
         if why is None:
             return cover
@@ -55,10 +64,8 @@ def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str 
     if rule is None:
         return f"the rule {stamp.rule!r} that gave the grant is not in the policy any more"
     if not rule.is_about(write.target, write.owner, write.labels):
-        return (
-            f"the grant on the namespace is by rule {rule.name!r}, which is not about this object"
-        )
-    return _closed(rule, write) or _too_much(stamp, write)
+        return f"the rule {rule.name!r} that gave the grant is not about this object"
+    return _closed(rule, write) or _too_much(stamp, write, live_grant(write, policy, now))
 
 
 def operation_of(write: Write) -> GrantOperation:
@@ -66,17 +73,6 @@ def operation_of(write: Write) -> GrantOperation:
     if write.subresource == "scale":
         return GrantOperation.SCALE
     return _OPERATIONS.get(write.operation, GrantOperation.UPDATE)
-
-
-def _grants(write: Write) -> list[Cover]:
-    """Return the stamps that stand on the object and on its Namespace, beside their reasons."""
-    glass = write.glass
-    found = []
-    for notes, namespaced in ((glass.before, False), (glass.namespace, True)):
-        stamp = notes.counted()
-        if stamp is not None and not stamp.namespace:
-            found.append(Cover(stamp, namespaced))
-    return found
 
 
 def _closed(rule: Rule, write: Write) -> str | None:
@@ -87,17 +83,16 @@ def _closed(rule: Rule, write: Write) -> str | None:
     return None
 
 
-def _too_much(stamp: Stamp, write: Write) -> str | None:
+def _too_much(stamp: Stamp, write: Write, live: Stamp | None) -> str | None:
     """Return why a grant that holds cannot remember what *write* changes, if it cannot."""
     if not stamp.hold or not write.changes:
         return None
-    on_object = write.glass.before.counted()
-    held = merged(write.target, on_object.held if on_object else (), write.changes)
+    held = merged(write.target, live.held if live else (), write.changes)
     if fits(held):
         return None
     return (
         f"{len(held)} fields would have been changed under the grant, more than its stamp can "
-        f"remember: change fewer of them, or use a rule that does not hold"
+        "remember: change fewer of them, or use a rule that does not hold"
     )
 
 

@@ -42,7 +42,7 @@ def denial(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
 
 def forgery_told(write: Write, why: str) -> str:
     """Return why a stamp is not stored."""
-    return _tidy(f"{write.target} is not written: {why}. Stamps are Glasswarden's alone to write.")
+    return tidy(f"{write.target} is not written: {why}. Stamps are Glasswarden's alone to write.")
 
 
 def warning(
@@ -58,14 +58,14 @@ def warning(
 
 def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: datetime) -> list[str]:
     if clause is Clause.HELD:
-        return [_tidy(line) for line in _on_hold(write, policy, verdict, now)]
+        return [tidy(line) for line in _on_hold(write, policy, verdict, now)]
     lines = [f"{_claim(write, clause)}; this {_act(write)} {verdict}."]
     lines += _changed(write, policy)
     if policy.guards(write):
         lines.append(_instead(write))
     if clause is not Clause.MARKS:
         lines += advice(write, policy, now)
-    return [_tidy(line) for line in lines]
+    return [tidy(line) for line in lines]
 
 
 def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[str]:
@@ -147,7 +147,7 @@ def _value(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def _tidy(line: str) -> str:
+def tidy(line: str) -> str:
     """Return *line* cut to length, without what a terminal would obey: keys are anybody's text."""
     text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
     return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"

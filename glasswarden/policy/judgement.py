@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.duration import DurationError, parse_duration, render_duration
@@ -12,6 +12,10 @@ from glasswarden.policy.breakglass.stamp import Stamp, admits
 from glasswarden.policy.intent import live_grant, waiting_petition
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
+
+# Both are kept in records for years, and the ticket meets a regular expression of the policy's.
+LONGEST_REASON: Final = 1000
+LONGEST_TICKET: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +101,15 @@ def _judge(rule: Rule, ttl: timedelta, write: Write, policy: Policy, now: dateti
 
 def _fault_in_words(rule: Rule, write: Write) -> str | None:
     notes, needed = write.glass.after, rule.document.reason_length
-    if len((notes.get(names.REASON) or "").strip()) < needed:
+    reason, ticket = notes.get(names.REASON) or "", notes.get(names.TICKET)
+    if len(reason.strip()) < needed:
         return f"a reason has at least {needed} characters"
-    ticket = notes.get(names.TICKET)
+    if len(reason) > LONGEST_REASON:
+        return f"a reason has at most {LONGEST_REASON} characters"
     if ticket is None:
         return f"a ticket is needed: annotate with {names.TICKET}"
+    if len(ticket) > LONGEST_TICKET:
+        return f"a ticket has at most {LONGEST_TICKET} characters"
     if not rule.ticket.fullmatch(ticket):
         return f"the ticket {ticket!r} does not match {rule.ticket.pattern}"
     return None

@@ -6,12 +6,17 @@ from glasswarden.policy.advice import people_of, resource
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.grant import Act, GrantUse
 from glasswarden.policy.breakglass.rules import is_namespace
+from glasswarden.policy.denial import tidy
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
 
 
 def receipt(use: GrantUse, write: Write, policy: Policy) -> tuple[str, ...]:
     """Return what *use* means for the person, a line each; nothing where it is plain."""
+    return tuple(map(tidy, _lines(use, write, policy)))
+
+
+def _lines(use: GrantUse, write: Write, policy: Policy) -> tuple[str, ...]:
     where = f"all in {write.target}" if is_namespace(write.target) else str(write.target)
     match use.act:
         case Act.ISSUED | Act.APPROVED | Act.EXTENDED:

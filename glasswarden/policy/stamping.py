@@ -47,7 +47,7 @@ def marks_for(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks
             judgement = judge_approval(write, policy, now)
             if not isinstance(judgement, Granted):
                 return {}
-            return _granted(judgement, write, policy, new_id)
+            return _granted(judgement, write, policy, now, new_id)
         case Intent.CLOSE:
             return {} if judge_closing(write, policy, now) else _CLEARED
         case Intent.NOTHING:
@@ -57,7 +57,7 @@ def marks_for(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks
 def _on_request(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks:
     judgement = judge_request(write, policy, now)
     if isinstance(judgement, Granted):
-        return _granted(judgement, write, policy, new_id)
+        return _granted(judgement, write, policy, now, new_id)
     if not isinstance(judgement, Waits):
         return {}
     # An extension that waits does not end what was granted before.
@@ -90,16 +90,17 @@ def _petition(waits: Waits, write: Write, policy: Policy, now: datetime, new_id:
     )
 
 
-def _granted(granted: Granted, write: Write, policy: Policy, new_id: str) -> Marks:
+def _granted(granted: Granted, write: Write, policy: Policy, now: datetime, new_id: str) -> Marks:
     # What the approver wrote stays beside the grant: the validating webhook reads it there.
     over = [] if granted.petition else [names.APPROVE]
     over += [names.APPROVAL, names.REQUEST, names.OUTCOME]
-    return {names.GRANT: _stamp(granted, write, policy, new_id), **dict.fromkeys(over)}
+    return {names.GRANT: _stamp(granted, write, policy, now, new_id), **dict.fromkeys(over)}
 
 
-def _stamp(granted: Granted, write: Write, policy: Policy, new_id: str) -> Stamp:
+def _stamp(granted: Granted, write: Write, policy: Policy, now: datetime, new_id: str) -> Stamp:
     rule, petition, glass = granted.rule, granted.petition, write.glass
     shared = rule.people.groups_of(write.actor) if rule.document.shared else ()
+    hold, live = rule.document.hold, live_grant(write, policy, now)
     return Stamp(
         id=granted.extends.id if granted.extends else new_id,
         cluster=policy.cluster,
@@ -114,16 +115,15 @@ def _stamp(granted: Granted, write: Write, policy: Policy, new_id: str) -> Stamp
         operations=rule.document.operations,
         start=granted.start,
         expires=granted.expires,
-        hold=rule.document.hold,
-        held=_held(write) if rule.document.hold else (),
+        hold=hold,
+        held=_held(write, live) if hold else (),
         trial=write.dry_run,
     )
 
 
-def _held(write: Write) -> tuple[str, ...]:
+def _held(write: Write, live: Stamp | None) -> tuple[str, ...]:
     """Return the fields to remember. Whoever takes a fix over takes it over whole."""
-    previous = write.glass.before.grant
-    known = previous.held if isinstance(previous, Stamp) else ()
+    known = live.held if live else ()
     found = merged(write.target, known, write.changes)
     return found if fits(found) else known  # a write that changes too much is refused
 

@@ -39,8 +39,7 @@ def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
     if old == new:
         return None
     if new is None:
-        ends = names.REASON not in write.glass.after.texts
-        if ends or live_grant(write, policy, now) is None:
+        if live_grant(write, policy, now) is None or _ends(write):
             return None
         return "a grant is ended by removing its reason, not its stamp"
     stamp = write.glass.after.grant
@@ -48,6 +47,11 @@ def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
         return f"its stamp does not count: {_why(stamp)}"
     wrong = _flaw_of_new(stamp, write, policy, now)
     return f"its stamp does not count: {wrong}" if wrong else None
+
+
+def _ends(write: Write) -> bool:
+    before, after = write.glass.before.texts, write.glass.after.texts
+    return names.REASON in before and names.REASON not in after
 
 
 def _flaw_of_new(stamp: Stamp, write: Write, policy: Policy, now: datetime) -> Flaw | None:

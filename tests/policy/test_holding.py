@@ -14,7 +14,7 @@ from glasswarden.policy.breakglass.stamp import Stamp
 from glasswarden.policy.decision import Clause, Verdict
 from glasswarden.policy.holding import Holding, hold
 from glasswarden.policy.operation import GrantOperation, Operation
-from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.policy.policy import DEFAULT
 from glasswarden.policy.write import Write
 from tests.kube.builders import a_deployment, an_entry, managed_by
 from tests.policy.breakglass.builders import HOUR, a_stamp
@@ -23,6 +23,9 @@ from tests.policy.builders import FLUX_CONTROLLER, NOW, WEB, a_policy, a_write, 
 IMAGE = "/spec/template/spec/containers[name=app]/image"
 REPLICAS = "/spec/replicas"
 NAMESPACE_UID = "9d1c"
+
+RULES = "breakGlass: {rules: [{name: responders, groups: [responders]}]}\n"
+POLICY = a_policy(RULES)
 
 LIVE = a_deployment({"name": "app", "image": "hotfix"}, replicas=3, minReadySeconds=1)
 GIT = a_deployment({"name": "app", "image": "1"}, replicas=3, minReadySeconds=2)
@@ -47,7 +50,7 @@ def a_reconcile(
 
 
 def on_hold(write: Write, live: Object = LIVE, proposed: Object = GIT) -> Holding | None:
-    return hold(write, live, proposed, DEFAULT, NOW)
+    return hold(write, live, proposed, POLICY, NOW)
 
 
 def held_of(write: Write, live: Object = LIVE, proposed: Object = GIT) -> Holding:
@@ -80,6 +83,11 @@ def test_a_held_field_stays_and_the_others_come_from_git() -> None:
 )
 def test_nothing_is_held_without_a_grant_that_holds(stamp: Stamp | None) -> None:
     assert on_hold(a_reconcile(stamp)) is None
+
+
+def test_a_rule_that_left_the_policy_took_its_holds_with_it() -> None:
+    write = a_reconcile(a_stamp(held=(IMAGE,)))
+    assert hold(write, LIVE, GIT, DEFAULT, NOW) is None
 
 
 def test_a_field_that_git_moved_to_the_live_value_leaves_the_stamp() -> None:
@@ -159,7 +167,7 @@ def a_prune(stamp: Stamp | None, **differing: Any) -> Write:  # noqa: ANN401 - a
 
 
 def test_a_prune_waits_and_is_told_until_when_and_why() -> None:
-    decision = decided(a_prune(a_stamp()))
+    decision = decided(a_prune(a_stamp()), POLICY)
     assert (decision.verdict, decision.clause) == (Verdict.DENY, Clause.HELD)
     assert decision.recorded
     first, second = decision.message.splitlines()
@@ -171,25 +179,25 @@ def test_a_prune_waits_and_is_told_until_when_and_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "policy"),
+    "write",
     [
-        (a_prune(None), DEFAULT),
-        (a_prune(a_stamp(expires=NOW)), DEFAULT),
-        (a_prune(a_stamp(hold=False)), DEFAULT),
-        (a_reconcile(a_stamp()), DEFAULT),
+        a_prune(None),
+        a_prune(a_stamp(expires=NOW)),
+        a_prune(a_stamp(hold=False)),
+        a_reconcile(a_stamp()),
     ],
     ids=["no grant", "expired", "a rule that does not hold", "an update"],
 )
-def test_other_writes_of_a_reconciler_pass(write: Write, policy: Policy) -> None:
-    decision = decided(write, policy)
+def test_other_writes_of_a_reconciler_pass(write: Write) -> None:
+    decision = decided(write, POLICY)
     assert (decision.verdict, decision.clause) == (Verdict.ALLOW, Clause.CONTROLLER)
 
 
 def test_the_mode_applies_to_a_prune_and_a_dry_run_is_only_told() -> None:
-    assert decided(a_prune(a_stamp()), a_policy("mode: audit")).allowed
+    assert decided(a_prune(a_stamp()), a_policy(f"{RULES}mode: audit")).allowed
     for decision in (
-        decided(a_prune(a_stamp()), a_policy("mode: warn")),
-        decided(a_prune(a_stamp(), dry_run=True)),
+        decided(a_prune(a_stamp()), a_policy(f"{RULES}mode: warn")),
+        decided(a_prune(a_stamp(), dry_run=True), POLICY),
     ):
         assert decision.allowed
         assert decision.warnings[0].startswith(f"{WEB} is held until")

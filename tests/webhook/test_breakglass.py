@@ -96,6 +96,21 @@ class TestAsking:
         assert decision.grant is not None
         assert decision.grant.expires == NOW + timedelta(minutes=30)
 
+    def test_the_person_is_told_until_when(self, server: Server) -> None:
+        decision = server.annotate(RESPONDER, ASK)
+        assert decision.grant is not None
+        assert decision.warnings == (
+            (
+                "responder may write to Deployment shop/web until 2026-03-01 13:00:00 UTC "
+                f"(INC-42, grant {decision.grant.id})."
+            ),
+        )
+
+    def test_what_a_terminal_would_obey_is_not_shown(self) -> None:
+        server = a_server(a_policy("breakGlass: {rules: [{name: a, users: ['*']}]}"))
+        [told] = server.annotate(RESPONDER, ASK, ticket="\x1b[2J").warnings
+        assert told.isprintable()
+
     def test_nothing_else_on_the_object_is_touched(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         assert server.objects["web"]["metadata"]["annotations"]["example.com/team"] == "shop"
@@ -130,6 +145,8 @@ REFUSALS = {
     "a short reason": ({**ASK, "reason": "broken"}, "a reason has at least 10 characters"),
     "no ticket": ({**ASK, "ticket": None}, "a ticket is needed"),
     "another ticket": ({**ASK, "ticket": "INC-42b"}, "'INC-42b' does not match INC-[0-9]+"),
+    "a long ticket": ({**ASK, "ticket": f"INC-{'1' * 100}"}, "at most 100 characters"),
+    "a long reason": ({**ASK, "reason": "x" * 1001}, "at most 1000 characters"),
     "too long": ({**ASK, "ttl": "5h"}, "a grant lives at most 4h, extensions included"),
     "no time": ({**ASK, "ttl": "soon"}, "'soon' is no length of time such as 30m"),
     "no time at all": ({**ASK, "ttl": "0m"}, "'0m' is no length of time"),
@@ -354,6 +371,16 @@ class TestApproval:
         assert server.live() is None
         assert refused(server.update(DEVELOPER, spec=MORE))
 
+    def test_and_the_person_is_told_whom_to_ask(self, server: Server) -> None:
+        decision = server.annotate(DEVELOPER, ASK_CHANGE)
+        assert decision.warnings == (
+            "This waits until 2026-03-01 12:15:00 UTC for group leads to approve:",
+            (
+                "  kubectl annotate deployment/web -n shop "
+                f"breakglass.glasswarden.io/approve={self.request_id(server)}"
+            ),
+        )
+
     def test_who_agrees_by_its_id(self, server: Server) -> None:
         server.annotate(DEVELOPER, ASK_CHANGE)
         server.pass_(minutes=10)
@@ -462,6 +489,15 @@ class TestNamespaces:
         live = server.live()
         assert live is not None
         assert (live.held, live.namespace) == (("/spec/paused", "/spec/replicas"), "ns-1")
+
+    def test_that_is_not_taken_off_by_hand(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK, "shop")
+        server.update(RESPONDER, spec=MORE)
+        token = server.annotations()["grant"]
+        assert server.annotate(OUTSIDER, grant=None).allowed
+        assert server.annotations()["grant"] == token
+        server.up = False
+        assert "not its stamp" in refused(server.annotate(OUTSIDER, grant=None))
 
     def test_closing_it_ends_it_for_every_object(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "shop")

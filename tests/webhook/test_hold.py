@@ -12,7 +12,7 @@ from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.stamp import Stamp, issue, read
 from tests.json_patches import apply_patch
 from tests.policy.breakglass.builders import RING, a_stamp
-from tests.policy.builders import FLUX_CONTROLLER
+from tests.policy.builders import FLUX_CONTROLLER, a_policy
 from tests.webhook.builders import Object, a_deployment, a_review
 from webhook.grant_keys import GrantKeys
 from webhook.mutation import Mutation
@@ -49,10 +49,11 @@ def in_git(**spec: object) -> Object:
 
 def stored(old: Object, new: Object, **differing: Any) -> Object:  # noqa: ANN401 - of a request
     """Return what the API server stores of *new*."""
-    keys = GrantKeys()
+    keys, rules = GrantKeys(), Rules(None)
     keys.ring = RING
+    rules.policy = a_policy("breakGlass: {rules: [{name: responders, groups: [responders]}]}")
     fields: Object = {"oldObject": old, "object": new, "userInfo": FLUX}
-    answer = asyncio.run(Mutation(Rules(None), Reader(keys)).mutate(a_review(**fields | differing)))
+    answer = asyncio.run(Mutation(rules, Reader(keys)).mutate(a_review(**fields | differing)))
     response = json.loads(answer)["response"]
     assert response["allowed"]
     patch = json.loads(base64.b64decode(response.get("patch", "W10=")))

@@ -16,8 +16,10 @@ from webhook.registration import (
     HOLD_WITHIN,
     SCALE,
     STAMP,
+    STAMP_WITHIN,
     Endpoint,
     PolicyTooLarge,
+    configurations,
     mutating_configuration,
     validating_configuration,
 )
@@ -94,6 +96,45 @@ def test_a_delegation_of_that_name_is_not_taken_for_kubernetes() -> None:
     assert "robot" not in conditions(hooks(policy)[GUARD])["not-kubernetes"]
 
 
+class TestMutating:
+    def test_it_is_printed_beside_the_other(self) -> None:
+        both = configurations(DEFAULT, ENDPOINT)
+        kinds = [each["kind"] for each in both["items"]]
+        assert (both["kind"], kinds) == (
+            "List",
+            ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"],
+        )
+
+    def test_it_fails_open_writes_nothing_down_and_may_be_called_again(self) -> None:
+        for name, hook in mutating().items():
+            assert hook["clientConfig"]["url"] == "https://webhook.example:8443/mutate/c0ffee"
+            assert hook["failurePolicy"] == "Ignore"
+            assert hook["sideEffects"] == "None"
+            # Asked again, a hold would take what it put back itself for what Git wants.
+            again = "Never" if name in {HOLD, HOLD_WITHIN} else "IfNeeded"
+            assert hook["reinvocationPolicy"] == again
+            assert hook["rules"][0]["operations"] == ["UPDATE"]
+            assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
+
+    def test_it_is_asked_only_where_the_glass_is_broken(self) -> None:
+        hooks = {
+            each["name"]: each for each in mutating_configuration(DEFAULT, ENDPOINT)["webhooks"]
+        }
+        assert "breakglass.glasswarden.io/reason" in conditions(hooks[STAMP])["breaks-glass"]
+        within = hooks[STAMP_WITHIN]
+        active = within["namespaceSelector"]["matchExpressions"][1]
+        assert active["key"] == "breakglass.glasswarden.io/active"
+        assert conditions(within)["guarded"] == conditions(self.guard())["guarded"]
+        breaks = conditions(hooks[STAMP])["breaks-glass"]
+        assert conditions(within)["not-asked-already"] == f"!({breaks})"
+
+    def guard(self) -> dict[str, Any]:
+        return hooks()[GUARD]
+
+    def test_the_guard_sees_every_stamp_that_is_written(self) -> None:
+        assert "breakglass.glasswarden.io/grant" in conditions(self.guard())["guarded"]
+
+
 def test_whatever_could_stop_a_reconciler_fails_open() -> None:
     asked = [hooks()[HOLD], mutating()[HOLD], mutating()[HOLD_WITHIN]]
     for hook in asked:
@@ -107,13 +148,3 @@ def test_a_reconciler_is_asked_about_only_where_break_glass_has_left_a_trace() -
     assert hooks()[HOLD]["rules"][0]["operations"] == ["DELETE"]
     selector = mutating()[HOLD_WITHIN]["namespaceSelector"]["matchExpressions"]
     assert selector[-1]["key"] == "breakglass.glasswarden.io/active"
-
-
-def test_a_hold_is_asked_for_once() -> None:
-    """Asked again, it would take what it put back itself for what the reconciler wants."""
-    policies = {name: hook["reinvocationPolicy"] for name, hook in mutating().items()}
-    assert (policies[HOLD], policies[HOLD_WITHIN], policies[STAMP]) == (
-        "Never",
-        "Never",
-        "IfNeeded",
-    )

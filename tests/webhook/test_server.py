@@ -41,6 +41,14 @@ def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:
     assert (status, json.loads(body)["response"]["allowed"]) == (200, True)
 
 
+def test_the_mutating_webhook_answers_beside_it(stage: Stage) -> None:
+    with connected(stage) as connection:
+        path = stage.path.replace("/validate/", "/mutate/")
+        connection.request("POST", path, a_review(), JSON)
+        response = json.loads(connection.getresponse().read())["response"]
+    assert (response["allowed"], "patch" in response) == (True, False)
+
+
 def test_one_connection_serves_many_reviews(stage: Stage) -> None:
     with connected(stage) as connection:
         for _ in range(50):
@@ -87,6 +95,8 @@ def test_what_is_no_review_gets_a_clear_refusal(
         ("POST", "/validate", 403),
         ("POST", "/validate/", 403),
         ("POST", "/validate/0123456789abcdef0123456789abcdef", 403),
+        ("POST", "/mutate", 403),
+        ("POST", "/mutate/0123456789abcdef0123456789abcdef", 403),
         ("POST", "/elsewhere", 404),
     ],
 )

@@ -117,17 +117,22 @@ def without_notes(obj: Object) -> Object:
     """Return *obj* without anything of ours, sharing with it whatever stayed whole."""
     if not has_notes(obj):
         return obj
-    ours = {"annotations": names.ANNOTATIONS}
-    if _is_active(obj):
-        ours["labels"] = frozenset({names.ACTIVE})
     metadata = dict(metadata_of(obj))
-    for field_name, keys in ours.items():
-        rest = {
-            key: value for key, value in metadata.pop(field_name, {}).items() if key not in keys
-        }
-        if rest:
-            metadata[field_name] = rest
+    _drop(metadata, "annotations", annotations_of(obj), names.ANNOTATIONS)
+    if _is_active(obj):
+        _drop(metadata, "labels", labels_of(obj), frozenset({names.ACTIVE}))
     return {**obj, "metadata": metadata}
+
+
+def _drop(metadata: Object, name: str, found: Object, keys: frozenset[str]) -> None:
+    if keys.isdisjoint(found):
+        return
+    rest = {key: value for key, value in found.items() if key not in keys}
+    if rest:
+        metadata[name] = rest
+    else:
+        # As if there had never been any: a map that came with ours leaves with them.
+        del metadata[name]
 
 
 def _is_active(obj: Object) -> bool:

@@ -1,5 +1,6 @@
 """`held`: which fields a stamp remembers, and how many."""
 
+from glasswarden.kube.paths import parse_path
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.held import fits, merged
 from glasswarden.policy.breakglass.notes import Glass, Notes
@@ -25,6 +26,17 @@ def test_what_lies_inside_a_remembered_field_is_remembered_with_it() -> None:
 def test_labels_that_came_together_are_remembered_one_by_one() -> None:
     changes = [a_change("/metadata/labels", new={"a": "1", "b": "2"})]
     assert merged(WEB, [], changes) == ("/metadata/labels/a", "/metadata/labels/b")
+
+
+def test_ten_thousand_items_of_a_list_without_keys_are_that_list() -> None:
+    changes = [a_change(f"/spec/items[{number}]/value", 1, 2) for number in range(10_000)]
+    assert merged(WEB, (), changes) == ("/spec/items",)
+
+
+def test_they_are_paths_that_can_be_read_back() -> None:
+    path = "/metadata/annotations/example.com~1owner"
+    [held] = merged(WEB, (), [a_change(path, "a", "b")])
+    assert str(parse_path(held)) == path
 
 
 def test_a_stamp_has_room_for_as_much_as_fits_into_64_kb() -> None:
