@@ -6,7 +6,6 @@ and while it is broken, the Namespace in question is read directly.
 """
 
 import asyncio
-import threading
 import time
 from typing import Final
 
@@ -32,12 +31,12 @@ class NamespaceUnknown(Exception):
 
 
 class Namespaces:
-    """Knows the Namespaces with a grant."""
+    """Knows the Namespaces with a grant. Belongs to one event loop."""
 
     def __init__(self, server: ApiServer, watching: Watched | None = None) -> None:
         self._server = server
         self._watched = watching or Watched(server, NAMESPACES, label=names.ACTIVE)
-        self._start = threading.Lock()
+        self._begun = False
         self._failed_until = 0.0
 
     async def find(self, name: str) -> Object | None:
@@ -45,7 +44,8 @@ class Namespaces:
 
         Of the Namespace there is what the API server calls its metadata.
         """
-        if self._start.acquire(blocking=False):
+        if not self._begun:
+            self._begun = True
             self._watched.start()
         objects = self._watched.objects
         if objects is not None:

@@ -53,7 +53,7 @@ def hold(
     stamp = begun or _beginning(write, policy, now)
     if stamp is None:
         return None
-    wanted = _changed_under(stamp, live)
+    wanted = _changed_under(stamp, live, write.manager)
     over = released(live, proposed, wanted, write.manager)
     paths = tuple(path for path in wanted if path not in over)
     if begun is None and not paths:
@@ -74,16 +74,18 @@ def _beginning(write: Write, policy: Policy, now: datetime) -> Stamp | None:
     return msgspec.structs.replace(around, held=(), namespace=write.glass.namespace_uid)
 
 
-def _changed_under(stamp: Stamp, live: Object) -> tuple[Path, ...]:
+def _changed_under(stamp: Stamp, live: Object, manager: str) -> tuple[Path, ...]:
     """Return the fields that were changed under the grant.
 
-    A scale can leave no stamp; that it happened is learned from the object now.
+    A scale can leave no stamp; that it happened is learned from the object now. Its trace outlives
+    the hold, so one that the owner has agreed to since is none that counts.
     """
     remembered = tuple(map(parse_path, stamp.held))
     if GrantOperation.SCALE not in stamp.operations:
         return remembered
     scaled = scaled_since(live, stamp.start)
-    return (*remembered, *(path for path in scaled if path not in remembered))
+    known = {*remembered, *released(live, live, scaled, manager)}
+    return (*remembered, *(path for path in scaled if path not in known))
 
 
 def _renewed(stamp: Stamp, paths: tuple[Path, ...], write: Write) -> Stamp | None:

@@ -73,11 +73,18 @@ def test_a_fix_survives_while_the_rest_comes_from_git_and_heals_when_the_grant_i
 def test_when_git_says_what_is_live_later_changes_arrive(scene: Scene) -> None:
     scene.break_glass()
     scene.kubectl(*SET_IMAGE)
+    scene.kubectl("scale", "deployment/web", "--replicas=4")
     scene.wait_for_tries(2, scene.assert_content)
-    backported = scene.commit(in_git(HOTFIX, minReadySeconds=7))
+    # Argo CD applies nothing to an object that is as Git has it: something else changes with it.
+    backported = scene.commit(in_git(HOTFIX, replicas=4, minReadySeconds=7))
     scene.deployed.wait_synced(backported)
-    scene.commit(in_git(SECOND, minReadySeconds=7))
-    eventually(lambda: image_of(scene.live()) == SECOND, "the next version to arrive")
+    scene.commit(in_git(SECOND, replicas=2, minReadySeconds=7))
+
+    def arrived() -> bool:
+        live = scene.live()
+        return (image_of(live), live["spec"]["replicas"]) == (SECOND, 2)
+
+    eventually(arrived, "the next version to arrive")
     assert is_marked(scene.live())
 
 

@@ -115,6 +115,16 @@ def test_a_scale_is_learned_held_and_stamped() -> None:
     assert holding.stamp == a_stamp(held=(REPLICAS, IMAGE), version="41")
 
 
+def test_a_scale_that_git_has_agreed_to_is_git_s_again() -> None:
+    """The trace of the scale is still there, beside the owner's own entry."""
+    live = scaled(LIVE)
+    owned = an_entry("kustomize-controller", REPLICAS, operation="Apply")
+    live["metadata"]["managedFields"].append(owned)
+    holding = held_of(a_reconcile(a_stamp()), live)
+    assert at(holding.object, REPLICAS) == 3
+    assert holding.stamp is None
+
+
 def test_a_scale_that_the_grant_does_not_cover_is_not_held() -> None:
     stamp = a_stamp(operations=(GrantOperation.UPDATE,))
     assert at(held_of(a_reconcile(stamp), scaled(LIVE)).object, REPLICAS) == 3
