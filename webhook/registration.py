@@ -20,6 +20,7 @@ GUARD: Final = "guard.glasswarden.io"
 SCALE: Final = "scale.glasswarden.io"
 HOLD: Final = "hold.glasswarden.io"
 HOLD_WITHIN: Final = "namespace.hold.glasswarden.io"
+STATUS: Final = "status.glasswarden.io"
 STAMP: Final = "breakglass.glasswarden.io"
 STAMP_WITHIN: Final = "namespace.breakglass.glasswarden.io"
 
@@ -28,6 +29,23 @@ OUR_NAMESPACE: Final = "glasswarden"
 
 # Where cluster components live: a webhook that can stop them can stop its own recovery.
 EXEMPT_NAMESPACES: Final = ("kube-system", "kube-node-lease", "kube-public", OUR_NAMESPACE)
+
+LOOSE_STATUS: Final = (
+    "cronjobs",
+    "daemonsets",
+    "deployments",
+    "horizontalpodautoscalers",
+    "ingresses",
+    "jobs",
+    "namespaces",
+    "persistentvolumeclaims",
+    "poddisruptionbudgets",
+    "services",
+    "statefulsets",
+)
+"""Resources whose status is written together with their annotations, some also with their labels.
+That of a custom resource is not. Pods and nodes have no marks of their own, and by far the most
+writes."""
 
 MOST_CONDITIONS: Final = 64
 """What the API server takes in one entry."""
@@ -55,7 +73,12 @@ class Endpoint:
 def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
     """Return the ValidatingWebhookConfiguration for a webhook at *endpoint*."""
     client = _client(endpoint, "validate")
-    entries = [_guard(policy, client), _scale(policy, client), _keeps_held(policy, client)]
+    entries = [
+        _guard(policy, client),
+        _scale(policy, client),
+        _status(policy, client),
+        _keeps_held(policy, client),
+    ]
     return _configuration("ValidatingWebhookConfiguration", policy, entries)
 
 
@@ -118,6 +141,28 @@ def _scale(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     """
     entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], _not_exempt(policy))
     return entry | {"failurePolicy": "Ignore"}
+
+
+def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for marks and stamps that come or go by way of a status.
+
+    Nobody who means well does that, so it may fail closed.
+    """
+    signs = {(sign.kind, sign.key) for engine in policy.engines for sign in engine.signs}
+    signs |= {("annotation", name) for name in names.ANNOTATIONS}
+    fields = {kind: sorted(key for each, key in signs if each == kind) for kind, _ in signs}
+    touched = cel.any_of(_differs(f"{kind}s", keys) for kind, keys in sorted(fields.items()))
+    conditions = {"touches-marks": touched, **_not_exempt(policy)}
+    resources = [f"{name}/status" for name in LOOSE_STATUS]
+    return _entry(STATUS, client, resources, ["UPDATE"], conditions) | {"failurePolicy": "Fail"}
+
+
+def _differs(field: str, keys: list[str]) -> str:
+    """Return the condition that one of *keys* in metadata's *field* is not what it was."""
+    new, old = (f"{o}.metadata.{field}" for o in ("object", "oldObject"))
+    there, before = (f"(has({each}) && k in {each})" for each in (new, old))
+    changed = f"({there} && {before} && {new}[k] != {old}[k])"
+    return f"{cel.listed(keys)}.exists(k, {there} != {before} || {changed})"
 
 
 def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:

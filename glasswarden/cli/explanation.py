@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+import msgspec
 
 from glasswarden.keys.ring import Ring
 from glasswarden.kube.diff import ABSENT, Change
+from glasswarden.policy.decision import Decision
 from glasswarden.policy.explain import Explanation, explain
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
@@ -42,6 +44,7 @@ def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, A
         "changes": [_change(write, change, policy) for change in write.changes],
         "message": decision.message,
         "warnings": list(decision.warnings),
+        "grant": _grant(decision),
         "clauses": [
             {"clause": step.clause, "applies": step.applies, "why": step.why}
             for step in explanation.steps
@@ -67,6 +70,14 @@ def explanation_as_text(explanation: Explanation, policy: Policy) -> str:
     ]
     said = decision.message.splitlines() or decision.warnings
     return "\n".join([*lines, *(f"         {line}" for line in said)])
+
+
+def _grant(decision: Decision) -> dict[str, Any] | None:
+    """Return what the write did with a grant, if anything."""
+    if decision.grant is None:
+        return None
+    found: dict[str, Any] = msgspec.to_builtins(decision.grant)
+    return found
 
 
 def _owner(write: Write) -> dict[str, str | None] | None:

@@ -127,8 +127,14 @@ def simulate_command(logs: tuple[Path, ...], policy_file: Path | None, form: str
 
 def _cautions(policy: Policy) -> list[str]:
     """Return what is allowed in a policy, but may not be meant."""
-    return [
+    delegations = (
         f"the delegation {each.name!r} trusts a field manager, a name that anybody can choose"
         for each in policy.document.delegations
         if each.managers and not each.actors
-    ]
+    )
+    rules = (
+        f"the rule {each.name!r} lets everybody break the glass"
+        for each in policy.document.break_glass.rules
+        if "*" in each.users or not {"*", "system:authenticated"}.isdisjoint(each.groups)
+    )
+    return [*delegations, *rules]

@@ -166,6 +166,8 @@ def _remembered(write: Write, policy: Policy, now: datetime) -> Marks:
     if not isinstance(cover, Cover) or not cover.stamp.hold:
         return {}
     live = live_grant(write, policy, now)
+    if live is not None and cover.namespaced and not live.namespace:
+        return {}  # somebody has a grant on the object itself, and keeps it
     held = merged(write.target, live.held if live else (), write.changes)
     if live is not None and live.id == cover.stamp.id and live.held == held:
         return {}

@@ -490,6 +490,12 @@ class TestNamespaces:
         assert live is not None
         assert (live.held, live.namespace) == (("/spec/paused", "/spec/replicas"), "ns-1")
 
+    def test_somebody_elses_grant_on_an_object_stays(self, server: Server) -> None:
+        server.annotate(SECOND, ASK)
+        server.annotate(RESPONDER, ASK, "shop")
+        assert granted(server.update(RESPONDER, spec=MORE)) is Act.USED
+        assert granted(server.update(SECOND, spec={"paused": True})) is Act.USED
+
     def test_that_is_not_taken_off_by_hand(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "shop")
         server.update(RESPONDER, spec=MORE)

@@ -17,6 +17,7 @@ from webhook.registration import (
     SCALE,
     STAMP,
     STAMP_WITHIN,
+    STATUS,
     Endpoint,
     PolicyTooLarge,
     configurations,
@@ -54,6 +55,16 @@ def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
 def test_scale_has_an_entry_of_its_own_that_fails_open() -> None:
     hook = hooks()[SCALE]
     assert (hook["failurePolicy"], hook["rules"][0]["resources"]) == ("Ignore", ["*/scale"])
+
+
+def test_marks_and_stamps_are_watched_in_a_status_too() -> None:
+    hook = hooks(a_policy("markers: [{name: own, label: example.com/by}]"))[STATUS]
+    assert "deployments/status" in hook["rules"][0]["resources"]
+    touched = conditions(hook)["touches-marks"]
+    for key in ("breakglass.glasswarden.io/grant", "argocd.argoproj.io/tracking-id"):
+        assert f"'{key}'" in touched
+    assert "'example.com/by'" in touched
+    assert hook["failurePolicy"] == "Fail"
 
 
 def test_cluster_components_are_kept_away() -> None:
