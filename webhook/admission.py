@@ -48,7 +48,7 @@ class Admission:
         policy = self.rules.policy
         parent = await self._parent(request) if request.sub_resource == "scale" else None
         now = datetime.now(UTC)
-        write = self.reader.write_of(request, policy, now, parent)
+        write = await self.reader.write_of(request, policy, now, parent)
         if self.sources is not None:
             write = replace(write, source=self.sources.known(write.owner))
         decision = decide(write, policy, now)

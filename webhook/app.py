@@ -30,6 +30,7 @@ from webhook.kubeconfig import access_from
 from webhook.ledger_link import links_to
 from webhook.metrics import LATENCY, REFUSALS
 from webhook.mutation import Mutation
+from webhook.namespaces import Namespaces
 from webhook.pages import new_pages
 from webhook.parents import Parents
 from webhook.policy_file import PolicyUnreadable
@@ -155,7 +156,7 @@ async def _start(settings: Settings) -> _Process:
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
     rules = Rules(settings.policy)
     server = _api_server(settings)
-    reader = Reader(GrantKeys(settings.keys))
+    reader = Reader(GrantKeys(settings.keys), Namespaces(server) if server else None)
     admission = Admission(
         rules,
         await _recorder(settings, rules.policy.cluster),

@@ -64,6 +64,11 @@ REFUSALS: Final = Counter(
     ["status"],
     registry=_REGISTRY,
 )
+HELD_WRITES: Final = Counter(
+    "glasswarden_held_writes_total",
+    "Writes of reconcilers in which fields stayed as they were, under a grant",
+    registry=_REGISTRY,
+)
 POLICY_RELOADS: Final = Counter(
     "glasswarden_policy_reloads_total",
     "Times that the policy file changed, by whether it could be used",

@@ -1,5 +1,6 @@
 """The use case of the mutating webhook: a review is read, and what is ours is written onto it.
 
+A reconciler's write under a grant is also brought back to what is live, where a hold is in force.
 It denies nothing and records nothing: both are the validating webhook's, which sees what becomes of
 the object after every other hand.
 """
@@ -14,15 +15,19 @@ from typing import Any, TypeAlias
 import structlog
 
 from glasswarden.keys.ring import NoKey, Ring
+from glasswarden.kube.json_patch import json_patch
 from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.petition import Petition, issue_petition
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.breakglass.stamp import Stamp, issue
+from glasswarden.policy.holding import Holding, hold, reconciles
+from glasswarden.policy.policy import Policy
 from glasswarden.policy.stamping import Marks, marks_for
 from glasswarden.policy.write import Write
+from webhook.metrics import HELD_WRITES
 from webhook.reading import Reader
-from webhook.review import parse_review, patched
+from webhook.review import Request, parse_review, patched
 from webhook.rules import Rules
 
 Edit: TypeAlias = dict[str, Any]
@@ -41,14 +46,36 @@ class Mutation:
     async def mutate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
         request, policy, now = parse_review(body), self.rules.policy, datetime.now(UTC)
-        write = self.reader.write_of(request, policy, now)
+        write = await self.reader.write_of(request, policy, now)
         marks = marks_for(write, policy, now, new_id())
+        holding = hold_of(request, write, policy, now)
+        if holding is None:
+            return self._answer(request, write, marks, request.object or {}, now)
+        if holding.stamp is not None:
+            marks = {**marks, names.GRANT: holding.stamp}
+        return self._answer(request, write, marks, holding.object, now)
+
+    def _answer(
+        self, request: Request, write: Write, marks: Marks, becomes: Object, now: datetime
+    ) -> bytes:
+        """Return the answer that makes *becomes* of what was sent, and puts *marks* onto it."""
         try:
             signed = signed_marks(marks, self.reader.keys.ring, now)
         except NoKey:
             log.warning("nothing stamped", reason="no key is active", object=str(write.target))
             signed = {}
-        return patched(request.uid, list(patch_of(request.object or {}, signed, write)))
+        put_back = json_patch(request.object or {}, becomes)
+        if put_back and not write.dry_run:
+            HELD_WRITES.inc()
+        return patched(request.uid, [*put_back, *patch_of(becomes, signed, write)])
+
+
+def hold_of(request: Request, write: Write, policy: Policy, now: datetime) -> Holding | None:
+    """Return what becomes of a reconciler's own update under a grant; nothing of other writes."""
+    old, new = request.old_object, request.object
+    if old is None or new is None or request.sub_resource or not reconciles(write, policy):
+        return None
+    return hold(write, old, new, policy, now)
 
 
 def new_id() -> str:

@@ -18,6 +18,8 @@ from webhook import cel
 
 GUARD: Final = "guard.glasswarden.io"
 SCALE: Final = "scale.glasswarden.io"
+HOLD: Final = "hold.glasswarden.io"
+HOLD_WITHIN: Final = "namespace.hold.glasswarden.io"
 STATUS: Final = "status.glasswarden.io"
 STAMP: Final = "breakglass.glasswarden.io"
 STAMP_WITHIN: Final = "namespace.breakglass.glasswarden.io"
@@ -52,6 +54,7 @@ LONGEST_CONDITION: Final = 16 * 1024
 """A bound of ours: conditions are compiled at every change of a configuration, and kept in etcd."""
 
 _USER: Final = "request.userInfo.username"
+_GRANT: Final = Mark("annotation", names.GRANT)
 
 
 class PolicyTooLarge(Exception):
@@ -70,14 +73,24 @@ class Endpoint:
 def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
     """Return the ValidatingWebhookConfiguration for a webhook at *endpoint*."""
     client = _client(endpoint, "validate")
-    entries = [_guard(policy, client), _scale(policy, client), _status(policy, client)]
+    entries = [
+        _guard(policy, client),
+        _scale(policy, client),
+        _status(policy, client),
+        _keeps_held(policy, client),
+    ]
     return _configuration("ValidatingWebhookConfiguration", policy, entries)
 
 
 def mutating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
-    """Return the MutatingWebhookConfiguration: asked only where a break-glass annotation is."""
+    """Return the MutatingWebhookConfiguration: asked only where break-glass has left a trace."""
     client = _client(endpoint, "mutate")
-    entries = [_stamps(policy, client), _stamps_within(policy, client)]
+    entries = [
+        _stamps(policy, client),
+        _stamps_within(policy, client),
+        _holds(policy, client),
+        _holds_within(policy, client),
+    ]
     return _configuration("MutatingWebhookConfiguration", policy, entries)
 
 
@@ -152,35 +165,86 @@ def _differs(field: str, keys: list[str]) -> str:
     return f"{cel.listed(keys)}.exists(k, {there} != {before} || {changed})"
 
 
+def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for a reconciler that deletes what has a grant: a prune waits for its end.
+
+    It fails open, as everything does that a reconciler could be stopped by.
+    """
+    conditions = {
+        "granted": f"oldObject != null && {cel.carries('oldObject', _GRANT)}",
+        "its-controller": _controller_of_its_own(policy),
+        **_not_exempt(policy),
+    }
+    return _entry(HOLD, client, ["*"], ["DELETE"], conditions) | {"failurePolicy": "Ignore"}
+
+
 def _stamps(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
-    """Return the entry for objects on which break-glass has left, or asks for, a trace.
+    """Return the entry for people's writes where break-glass has left, or asks for, a trace.
 
     It fails open: without a stamp nobody gets in, and an outage of ours stops nobody else.
     """
-    conditions = {"breaks-glass": _breaks_glass(), **_not_exempt(policy)}
-    return _mutating(_entry(STAMP, client, ["*"], ["UPDATE"], conditions))
+    conditions = {
+        "breaks-glass": _breaks_glass(),
+        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        **_not_exempt(policy),
+    }
+    # Another webhook may change fields after ours: they belong to what is remembered.
+    return _mutating(STAMP, client, conditions) | {"reinvocationPolicy": "IfNeeded"}
 
 
 def _stamps_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
-    """Return the entry for guarded objects in a Namespace that has a grant."""
+    """Return the entry for people's writes to guarded objects in a Namespace that has a grant."""
     conditions = {
         "guarded": _guarded(policy),
         "not-asked-already": f"!({_breaks_glass()})",
         "not-its-controller": f"!({_controller_of_its_own(policy)})",
         **_not_exempt(policy),
     }
-    entry = _entry(STAMP_WITHIN, client, ["*"], ["UPDATE"], conditions)
-    active = {"key": names.ACTIVE, "operator": "In", "values": ["true"]}
-    entry["namespaceSelector"]["matchExpressions"].append(active)
-    return _mutating(entry)
+    entry = _within_granted(_mutating(STAMP_WITHIN, client, conditions))
+    return entry | {"reinvocationPolicy": "IfNeeded"}
 
 
-def _mutating(entry: dict[str, Any]) -> dict[str, Any]:
-    # Another webhook may change fields after ours: they belong to what is remembered.
+def _holds(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for a reconciler's own writes where break-glass has left a trace.
+
+    It fails open: an outage of ours never stops a reconciler.
+    """
+    conditions = {
+        "breaks-glass": _breaks_glass(),
+        "its-controller": _controller_of_its_own(policy),
+        **_not_exempt(policy),
+    }
+    return _mutating(HOLD, client, conditions)
+
+
+def _holds_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for a reconciler's own writes in a Namespace that has a grant.
+
+    A scale under that grant has left no trace yet but in managedFields, which no condition reads.
+    """
+    conditions = {
+        "not-asked-already": f"!({_breaks_glass()})",
+        "its-controller": _controller_of_its_own(policy),
+        **_not_exempt(policy),
+    }
+    return _within_granted(_mutating(HOLD_WITHIN, client, conditions))
+
+
+def _mutating(name: str, client: dict[str, str], conditions: dict[str, str]) -> dict[str, Any]:
+    """Return an entry that is asked once: what a hold put back must not pass for what was sent."""
+    entry = _entry(name, client, ["*"], ["UPDATE"], conditions)
     return entry | {
         "failurePolicy": "Ignore",
-        "reinvocationPolicy": "IfNeeded",
+        "reinvocationPolicy": "Never",
         "sideEffects": "None",
+    }
+
+
+def _within_granted(entry: dict[str, Any]) -> dict[str, Any]:
+    active = {"key": names.ACTIVE, "operator": "In", "values": ["true"]}
+    selector = entry["namespaceSelector"]
+    return entry | {
+        "namespaceSelector": {"matchExpressions": [*selector["matchExpressions"], active]}
     }
 
 

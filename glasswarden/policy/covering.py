@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from glasswarden.policy.breakglass.held import fits, merged
 from glasswarden.policy.breakglass.notes import Unreadable
 from glasswarden.policy.breakglass.rules import Rule
 from glasswarden.policy.breakglass.stamp import Flaw, Stamp, check
+from glasswarden.policy.intent import live_grant
 from glasswarden.policy.operation import GrantOperation, Operation
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
@@ -63,7 +65,7 @@ def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str 
         return f"the rule {stamp.rule!r} that gave the grant is not in the policy any more"
     if not rule.is_about(write.target, write.owner, write.labels):
         return f"the rule {rule.name!r} that gave the grant is not about this object"
-    return _closed(rule, write)
+    return _closed(rule, write) or _too_much(stamp, write, live_grant(write, policy, now))
 
 
 def operation_of(write: Write) -> GrantOperation:
@@ -79,6 +81,19 @@ def _closed(rule: Rule, write: Write) -> str | None:
         if pattern is not None:
             return f"by rule {rule.name!r}, {pattern} stays closed even under a grant"
     return None
+
+
+def _too_much(stamp: Stamp, write: Write, live: Stamp | None) -> str | None:
+    """Return why a grant that holds cannot remember what *write* changes, if it cannot."""
+    if not stamp.hold or not write.changes:
+        return None
+    held = merged(write.target, live.held if live else (), write.changes)
+    if fits(held):
+        return None
+    return (
+        f"{len(held)} fields would have been changed under the grant, more than its stamp can "
+        "remember: change fewer of them, or use a rule that does not hold"
+    )
 
 
 def _in_words(found: Flaw, stamp: Stamp, operation: GrantOperation) -> str:

@@ -13,6 +13,7 @@ from glasswarden.policy.benign import benign_operation
 from glasswarden.policy.decision import Clause, Decision, Verdict
 from glasswarden.policy.denial import denial, forgery_told, warning
 from glasswarden.policy.granting import grant_use, touches_glass
+from glasswarden.policy.holding import holding_grant, reconciles
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.receipt import receipt
@@ -79,9 +80,23 @@ def emergency(write: Write, policy: Policy, _now: datetime) -> Decision | NotApp
     return Decision(Verdict.ALLOW, Clause.EMERGENCY)
 
 
+def held(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
+    """Refuse that the owner's reconciler deletes what somebody mends under a grant.
+
+    What else it writes is rewritten, not refused: see `holding`.
+    """
+    if write.operation is not Operation.DELETE:
+        return "it is no deletion"
+    if not reconciles(write, policy):
+        return "the writer is no trusted controller of that owner"
+    if holding_grant(write, policy, now) is None:
+        return "no hold is in force on it"
+    return _refused(write, policy, Clause.HELD, now)
+
+
 def controller(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
     """Allow what the owner's own reconciler writes."""
-    if write.owner is None or not policy.trusts(write.actor, write.owner):
+    if not reconciles(write, policy):
         return "the writer is no trusted controller of that owner"
     return Decision(Verdict.ALLOW, Clause.CONTROLLER)
 
@@ -160,6 +175,7 @@ CLAUSES: Final[dict[Clause, Rule]] = {
     Clause.NOISE: noise,
     Clause.FINALIZING: finalizing,
     Clause.EMERGENCY: emergency,
+    Clause.HELD: held,
     Clause.CONTROLLER: controller,
     Clause.DELEGATED: delegated,
     Clause.MARKS: marks,

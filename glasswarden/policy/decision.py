@@ -21,6 +21,7 @@ class Clause(StrEnum):
     NOISE = "noise"
     FINALIZING = "finalizing"
     EMERGENCY = "emergency"
+    HELD = "held"
     CONTROLLER = "controller"
     DELEGATED = "delegated"
     MARKS = "marks"
@@ -30,9 +31,9 @@ class Clause(StrEnum):
 
 
 RECORDED = frozenset(
-    {Clause.EMERGENCY, Clause.MARKS, Clause.BENIGN, Clause.BREAKGLASS, Clause.GUARD}
+    {Clause.EMERGENCY, Clause.HELD, Clause.MARKS, Clause.BENIGN, Clause.BREAKGLASS, Clause.GUARD}
 )
-"""The clauses that decide about a person's write: each leaves a record."""
+"""The clauses that decide about a person's write or refuse a reconciler's: each leaves a record."""
 
 
 @dataclass(frozen=True, slots=True)

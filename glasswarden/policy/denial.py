@@ -7,8 +7,10 @@ from typing import Final
 from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.owners import Owner
 from glasswarden.policy.advice import advice
+from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.decision import Clause
+from glasswarden.policy.holding import holding_grant
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Operation, Write
@@ -55,6 +57,8 @@ def warning(
 
 
 def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: datetime) -> list[str]:
+    if clause is Clause.HELD:
+        return [tidy(line) for line in _on_hold(write, policy, verdict, now)]
     lines = [f"{_claim(write, clause)}; this {_act(write)} {verdict}."]
     lines += _changed(write, policy)
     if policy.guards(write):
@@ -62,6 +66,23 @@ def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: date
     if clause is not Clause.MARKS:
         lines += advice(write, policy, now)
     return [tidy(line) for line in lines]
+
+
+def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[str]:
+    """Return until when and why a reconciler's deletion has to wait."""
+    grant = holding_grant(write, policy, now)
+    if grant is None:
+        return []
+    until = f"{grant.expires:%Y-%m-%d %H:%M:%S} UTC"
+    owner = _application(write.owner) if write.owner else "its reconciler"
+    on = write.glass.namespace if grant.namespace else write.glass.before
+    reason = on.get(names.REASON)
+    return [
+        f"{write.target} is held until {until}: {grant.actor} broke the glass for {grant.ticket}"
+        + (f" ({reason})" if reason else "")
+        + ".",
+        f"Its deletion by {owner} {verdict} while the grant lives; whoever closes it lets it pass.",
+    ]
 
 
 def _claim(write: Write, clause: Clause) -> str:

@@ -3,11 +3,13 @@
 from datetime import datetime
 from enum import Enum
 
+import msgspec
+
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.notes import Glass
 from glasswarden.policy.breakglass.petition import Petition
 from glasswarden.policy.breakglass.rules import is_namespace
-from glasswarden.policy.breakglass.stamp import Stamp
+from glasswarden.policy.breakglass.stamp import Stamp, flaw
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
 
@@ -42,8 +44,25 @@ def intent_of(write: Write, policy: Policy, now: datetime) -> Intent:
 
 
 def live_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
-    """Return the grant that is in force on the object, before this write."""
-    return write.glass.before.live(policy.cluster, write.target.uid, now)
+    """Return the grant that is in force on the object, before this write.
+
+    A stamp that follows from the Namespace's grant ends with that, and is extended with it.
+    """
+    glass = write.glass
+    stamp = glass.before.counted()
+    if stamp is None or not stamp.namespace or glass.namespace_unknown:
+        return glass.before.live(policy.cluster, write.target.uid, now)
+    around = grant_around(write, policy, now)
+    if around is None or around.id != stamp.id:
+        return None
+    extended = msgspec.structs.replace(stamp, expires=around.expires)
+    return None if flaw(extended, policy.cluster, write.target.uid, now) else extended
+
+
+def grant_around(write: Write, policy: Policy, now: datetime) -> Stamp | None:
+    """Return the grant that is in force on the Namespace that the object is in."""
+    glass = write.glass
+    return glass.namespace.live(policy.cluster, glass.namespace_uid, now)
 
 
 def waiting_petition(write: Write, policy: Policy, now: datetime) -> Petition | None:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.held import merged
+from glasswarden.policy.breakglass.held import fits, merged
 from glasswarden.policy.breakglass.petition import Petition, digest_of
 from glasswarden.policy.breakglass.stamp import Stamp
 from glasswarden.policy.covering import Cover, cover_of
@@ -116,10 +116,16 @@ def _stamp(granted: Granted, write: Write, policy: Policy, now: datetime, new_id
         start=granted.start,
         expires=granted.expires,
         hold=hold,
-        # Whoever takes a fix over takes it over whole.
-        held=merged(live.held if live else (), write.changes) if hold else (),
+        held=_held(write, live) if hold else (),
         trial=write.dry_run,
     )
+
+
+def _held(write: Write, live: Stamp | None) -> tuple[str, ...]:
+    """Return the fields to remember. Whoever takes a fix over takes it over whole."""
+    known = live.held if live else ()
+    found = merged(write.target, known, write.changes)
+    return found if fits(found) else known  # a write that changes too much is refused
 
 
 def _restored(write: Write, policy: Policy, now: datetime) -> Marks:
@@ -162,7 +168,7 @@ def _remembered(write: Write, policy: Policy, now: datetime) -> Marks:
     live = live_grant(write, policy, now)
     if live is not None and cover.namespaced and not live.namespace:
         return {}  # somebody has a grant on the object itself, and keeps it
-    held = merged(live.held if live else (), write.changes)
+    held = merged(write.target, live.held if live else (), write.changes)
     if live is not None and live.id == cover.stamp.id and live.held == held:
         return {}
     stamp = msgspec.structs.replace(

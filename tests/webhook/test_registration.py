@@ -12,6 +12,8 @@ from glasswarden.policy.policy import DEFAULT, Policy
 from tests.policy.builders import a_policy
 from webhook.registration import (
     GUARD,
+    HOLD,
+    HOLD_WITHIN,
     SCALE,
     STAMP,
     STAMP_WITHIN,
@@ -28,6 +30,11 @@ ENDPOINT = Endpoint("https://webhook.example:8443/", b"PEM", "c0ffee")
 
 def hooks(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
     configuration = validating_configuration(policy, ENDPOINT)
+    return {hook["name"]: hook for hook in configuration["webhooks"]}
+
+
+def mutating(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
+    configuration = mutating_configuration(policy, ENDPOINT)
     return {hook["name"]: hook for hook in configuration["webhooks"]}
 
 
@@ -110,11 +117,13 @@ class TestMutating:
         )
 
     def test_it_fails_open_writes_nothing_down_and_may_be_called_again(self) -> None:
-        for hook in mutating_configuration(DEFAULT, ENDPOINT)["webhooks"]:
+        for name, hook in mutating().items():
             assert hook["clientConfig"]["url"] == "https://webhook.example:8443/mutate/c0ffee"
             assert hook["failurePolicy"] == "Ignore"
             assert hook["sideEffects"] == "None"
-            assert hook["reinvocationPolicy"] == "IfNeeded"
+            # Asked again, a hold would take what it put back itself for what Git wants.
+            again = "Never" if name in {HOLD, HOLD_WITHIN} else "IfNeeded"
+            assert hook["reinvocationPolicy"] == again
             assert hook["rules"][0]["operations"] == ["UPDATE"]
             assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
 
@@ -135,3 +144,18 @@ class TestMutating:
 
     def test_the_guard_sees_every_stamp_that_is_written(self) -> None:
         assert "breakglass.glasswarden.io/grant" in conditions(self.guard())["guarded"]
+
+
+def test_whatever_could_stop_a_reconciler_fails_open() -> None:
+    asked = [hooks()[HOLD], mutating()[HOLD], mutating()[HOLD_WITHIN]]
+    for hook in asked:
+        assert hook["failurePolicy"] == "Ignore"
+        assert "kustomize-controller" in conditions(hook)["its-controller"]
+
+
+def test_a_reconciler_is_asked_about_only_where_break_glass_has_left_a_trace() -> None:
+    assert "breakglass.glasswarden.io/grant" in conditions(mutating()[HOLD])["breaks-glass"]
+    assert "oldObject.metadata.annotations" in conditions(hooks()[HOLD])["granted"]
+    assert hooks()[HOLD]["rules"][0]["operations"] == ["DELETE"]
+    selector = mutating()[HOLD_WITHIN]["namespaceSelector"]["matchExpressions"]
+    assert selector[-1]["key"] == "breakglass.glasswarden.io/active"

@@ -1,38 +1,38 @@
-"""The fields that were changed under a grant, as few paths as say it."""
+"""The fields that were changed under a grant, as few paths as say it.
 
-from collections import Counter
+They stand in the stamp, which stands in an annotation: so many bytes, and no more.
+"""
+
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from glasswarden.kube.diff import Change
-from glasswarden.kube.paths import Step, parse_path, path_of
+from glasswarden.kube.fields import changed_fields
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.paths import Path, parse_path
 
-MOST_HELD: Final = 100
-"""They stand in an annotation; a write that changes more is remembered by what is around."""
-
-CROWD: Final = 10
-"""As many fields side by side are then said by the one that they stand in."""
-
-Steps = tuple[Step, ...]
+MOST_BYTES: Final = 46 * 1024
+"""As JSON; the token is a third longer, and stays below 64 kB with all else that is in it. All
+annotations of an object together may have 256 kB."""
 
 
-def merged(held: Iterable[str], changes: Iterable[Change]) -> tuple[str, ...]:
-    """Return *held* and the paths of *changes*, sorted, without what lies below another of them."""
-    steps = {parse_path(text).steps for text in held} | {change.path.steps for change in changes}
-    found = _outermost(steps)
-    for depth in range(max(map(len, found), default=0) - 1, 0, -1):
-        if len(found) <= MOST_HELD:
-            break
-        found = _outermost(found | _crowded(found, depth))
-    return tuple(sorted(str(path_of(*each)) for each in found))
+def merged(ref: Ref, held: Iterable[str], changes: Iterable[Change]) -> tuple[str, ...]:
+    """Return *held* and the fields that *changes* to *ref* are about, none inside another."""
+    paths = {parse_path(text) for text in held} | set(changed_fields(ref, changes))
+    return tuple(sorted(map(str, _outermost(paths))))
 
 
-def _outermost(paths: set[Steps]) -> set[Steps]:
+def fits(held: tuple[str, ...]) -> bool:
+    """Tell whether a stamp has room for *held*."""
+    return len(msgspec.json.encode(held)) <= MOST_BYTES
+
+
+def _outermost(paths: set[Path]) -> set[Path]:
+    known = {path.steps for path in paths}
     return {
-        path for path in paths if not any(path[:length] in paths for length in range(len(path)))
+        path
+        for path in paths
+        if not any(path.steps[:length] in known for length in range(len(path.steps)))
     }
-
-
-def _crowded(paths: set[Steps], depth: int) -> set[Steps]:
-    counted = Counter(path[:depth] for path in paths if len(path) > depth)
-    return {place for place, number in counted.items() if number > CROWD}

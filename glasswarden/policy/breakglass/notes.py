@@ -84,6 +84,8 @@ class Glass:
     namespace: Notes = NONE
     """What stands on the Namespace that the object is in."""
     namespace_uid: str = ""
+    namespace_unknown: bool = False
+    """Whether nobody could tell what stands on it: as good as nothing, but to end a hold."""
     open: OpenGrants = OpenGrants()
 
 
