@@ -156,10 +156,13 @@ async def _start(settings: Settings) -> _Process:
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
     rules = Rules(settings.policy)
     server = _api_server(settings)
-    reader = Reader(GrantKeys(settings.keys), Namespaces(server) if server else None)
+    recorder = await _recorder(settings, rules.policy.cluster)
+    reader = Reader(
+        GrantKeys(settings.keys), Namespaces(server) if server else None, recorded=recorder
+    )
     admission = Admission(
         rules,
-        await _recorder(settings, rules.policy.cluster),
+        recorder,
         Parents(server) if server else None,
         Sources(server) if server else None,
         reader,
@@ -168,7 +171,7 @@ async def _start(settings: Settings) -> _Process:
         asyncio.create_task(renew(tls, settings.certificate, settings.key)),
         asyncio.create_task(rules.follow()),
         asyncio.create_task(reader.keys.follow()),
-        asyncio.create_task(admission.recorder.deliver()),
+        asyncio.create_task(recorder.deliver()),
     )
     return _Process(admission, Mutation(rules, reader), tls, tasks)
 

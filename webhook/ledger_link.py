@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from glasswarden.ledger.address import is_postgres, open_ledger
@@ -25,6 +26,9 @@ class Ledger(Protocol):
     def unwitnessed(self) -> list[Head]:
         """Return the ends of chains that moved since they were last witnessed."""
 
+    def open_grants(self, cluster: str, now: datetime) -> list[Record]:
+        """Return the last issue or extension of each grant that is open at *now*."""
+
     def close(self) -> None:
         """Give the database back."""
 
@@ -37,6 +41,9 @@ class LedgerLink(Protocol):
 
     async def unwitnessed(self) -> list[Head]:
         """Return the ends of chains that moved since they were last witnessed."""
+
+    async def open_grants(self, cluster: str, now: datetime) -> list[Record]:
+        """Return the last issue or extension of each grant that is open at *now*."""
 
     async def close(self) -> None:
         """Give the database back."""
@@ -69,6 +76,9 @@ class _Held:
     def unwitnessed(self) -> list[Head]:
         return self._ask(lambda ledger: ledger.unwitnessed())
 
+    def open_grants(self, cluster: str, now: datetime) -> list[Record]:
+        return self._ask(lambda ledger: ledger.open_grants(cluster, now))
+
     def close(self) -> None:
         ledger, self._ledger = self._ledger, None
         if ledger is not None:
@@ -98,6 +108,10 @@ class InlineLink:
         """Return the ends of chains that moved since they were last witnessed."""
         return self._held.unwitnessed()
 
+    async def open_grants(self, cluster: str, now: datetime) -> list[Record]:
+        """Return the last issue or extension of each grant that is open at *now*."""
+        return self._held.open_grants(cluster, now)
+
     async def close(self) -> None:
         """Give the database back."""
         self._held.close()
@@ -121,6 +135,10 @@ class ThreadLink:
     async def unwitnessed(self) -> list[Head]:
         """Return the ends of chains that moved since they were last witnessed."""
         return await self._in_time(self._held.unwitnessed)
+
+    async def open_grants(self, cluster: str, now: datetime) -> list[Record]:
+        """Return the last issue or extension of each grant that is open at *now*."""
+        return await self._in_time(lambda: self._held.open_grants(cluster, now))
 
     async def close(self) -> None:
         """Give the database back, unless it does not even take that."""

@@ -86,6 +86,13 @@ class Recorder:
         self._flush_soon()
         return await future
 
+    async def open_grants(self, now: datetime) -> list[Attempt] | None:
+        """Return how each open grant was last recorded, by whomever; none where nobody can tell."""
+        found = await self.store.open_grants(self._cluster, now)
+        if found is None:
+            return None
+        return [record.entry for record in found if isinstance(record.entry, Attempt)]
+
     def count_unrecorded(self, why: str) -> None:
         """Count a write that goes through without a record; a `Gap` tells of it later."""
         now = self._clock()

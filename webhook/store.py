@@ -126,6 +126,19 @@ class Store:
             self._lose(error)
             return []
 
+    async def open_grants(self, cluster: str, now: datetime) -> list[Record] | None:
+        """Return the grants that are open by the ledger; none where it cannot tell.
+
+        While records wait in a spool the ledger does not know of all: not even of our own.
+        """
+        try:
+            return await self._link.open_grants(cluster, now) if self._direct else None
+        except LedgerUnavailable as error:
+            self._lose(error)
+        except LedgerError as error:
+            log.warning("open grants not counted", reason=str(error))
+        return None
+
     async def adopt(self, folder: Path) -> None:
         """Take up what processes that are gone left in *folder*."""
         found = await asyncio.to_thread(lambda: list(left_overs(folder)))

@@ -45,7 +45,9 @@ class Ledger(Protocol):
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first.
 
-        Open is what is neither closed nor expired.
+        Open is what is neither closed nor expired. An object has one grant at most: a later issue
+        or closing on the same object ends what was recorded before, also where the API server
+        tried a write again and each try was given a grant.
         """
 
     def heads(self) -> list[Head]:

@@ -40,6 +40,9 @@ class Question:
     app: str | None = None
     app_namespace: str | None = None
     grant: str | None = None
+    granted: bool = False
+    """Only what asked for, used or ended a grant."""
+
     verdict: str | None = None
     since: datetime | None = None
     """The earliest time, included."""
@@ -65,6 +68,7 @@ class Question:
         columns = indexed(entry)
         return (
             all(getattr(columns, name) == text for name, text in self.columns.items())
+            and (not self.granted or entry.grant != "")
             and (self.since is None or entry.time >= self.since)
             and (self.until is None or entry.time < self.until)
             and (

@@ -246,6 +246,9 @@ QUESTIONS: dict[str, tuple[dict[str, object], str]] = {
     "no application": ({"app": ""}, "unowned"),
     "an engine": ({"engine": "argocd"}, "other-app till"),
     "a grant": ({"grant": "g1"}, "glass"),
+    "any grant": ({"granted": True}, "glass"),
+    "any grant of an actor": ({"granted": True, "actor": "responder"}, ""),
+    "any grant in a cluster": ({"granted": True, "cluster": "test"}, "glass"),
     "what was let in": ({"verdict": "allow"}, "glass east image"),
     "what was denied of an actor": ({"verdict": "deny", "actor": "responder"}, "api"),
     "what was denied in a namespace": ({"verdict": "deny", "namespace": "till"}, "till"),
@@ -412,11 +415,30 @@ class TestOpenGrants:
     def test_each_is_told_newest_first_and_by_cluster(self, ledger: Ledger) -> None:
         acts = [
             self.act("issued", 0, "g1"),
-            self.act("issued", 0.5, "g2"),
+            self.act("issued", 0.5, "g2", name="api"),
             self.act("issued", 0.7, "g3", cluster="east"),
-            self.act("closed", 1, "g4"),
+            self.act("closed", 1, "g4", name="db"),
         ]
         assert self.open_after(ledger, *acts) == ["g2 issued", "g1 issued"]
+
+    def test_an_approved_one_is_open_once(self, ledger: Ledger) -> None:
+        acts = [self.act("requested", 0), self.act("approved", 1), self.act("used", 1.5)]
+        assert self.open_after(ledger, *acts) == ["g1 approved"]
+
+    def test_an_approved_one_that_is_extended_is_told_by_its_extension(
+        self, ledger: Ledger
+    ) -> None:
+        acts = [self.act("approved", 0), self.act("extended", 1)]
+        assert self.open_after(ledger, *acts) == ["g1 extended"]
+
+    def test_an_approved_one_can_be_closed(self, ledger: Ledger) -> None:
+        assert self.open_after(ledger, self.act("approved", 0), self.act("closed", 1)) == []
+
+    def test_an_object_has_one_at_most(self, ledger: Ledger) -> None:
+        tried_again = [self.act("issued", 0, "g1"), self.act("issued", 0.001, "g2")]
+        assert self.open_after(ledger, *tried_again) == ["g2 issued"]
+        ledger.append(records_of(self.act("closed", 1, "g2"), writer="other"))
+        assert ledger.open_grants("test", self.NOW) == []
 
 
 class TestHeads:

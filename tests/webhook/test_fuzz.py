@@ -8,6 +8,7 @@ import json
 import os
 import random
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -33,6 +34,10 @@ class Forgetful:
         """Take *records* and forget them."""
 
     def unwitnessed(self) -> list[Head]:
+        """Return nothing."""
+        return []
+
+    def open_grants(self, cluster: str, now: datetime) -> list[Record]:  # noqa: ARG002
         """Return nothing."""
         return []
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,11 @@ class Moody:
         if self.away:
             raise LedgerUnavailable("the database has gone")
         return self.ledger.unwitnessed()
+
+    def open_grants(self, cluster: str, now: datetime) -> list[Record]:
+        if self.away:
+            raise LedgerUnavailable("the database has gone")
+        return self.ledger.open_grants(cluster, now)
 
     def close(self) -> None:
         self.ledger.close()
@@ -228,6 +233,36 @@ class TestAway:
         async def play(stage: Stage) -> None:
             with pytest.raises(MigrationNeeded):
                 await stage.recorder(link=InlineLink(Older(stage.address))).open()
+
+        played(Stage(tmp_path), play)
+
+
+class TestOpenGrants:
+    def issued(self) -> Attempt:
+        over = TIME + timedelta(hours=1)
+        return an_attempt(grant="g1", grant_act="issued", grant_expires=over)
+
+    def test_are_those_of_every_writer(self, tmp_path: Path) -> None:
+        async def play(stage: Stage) -> None:
+            one, other = stage.recorder("one"), stage.recorder("other")
+            await recorded(one, self.issued())
+            found = await other.open_grants(TIME)
+            assert found is not None
+            assert [each.grant for each in found] == ["g1"]
+
+        played(Stage(tmp_path), play)
+
+    def test_are_not_known_while_records_wait(self, tmp_path: Path) -> None:
+        async def play(stage: Stage) -> None:
+            recorder = stage.recorder()
+            await recorder.open()
+            stage.ledger.away = True
+            assert await recorder.open_grants(TIME) is None
+            stage.ledger.away = False
+            await recorded(recorder, self.issued())  # goes to the spool
+            assert await recorder.open_grants(TIME) is None
+            await recorder.store.deliver()
+            assert await recorder.open_grants(TIME) != []
 
         played(Stage(tmp_path), play)
 

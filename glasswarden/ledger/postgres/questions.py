@@ -21,6 +21,14 @@ OPEN_GRANTS: Final = """
           AND (later.grant_act = 'closed'
                OR later.grant_act IN ('approved', 'extended') AND later.id > issued.id)
       )
+      AND NOT EXISTS (
+        SELECT FROM glasswarden.record AS newer
+        WHERE newer.type = 'attempt' AND newer.namespace = issued.namespace
+          AND newer.name = issued.name AND newer.id > issued.id
+          AND newer.grant_act IN ('issued', 'approved', 'closed') AND newer."grant" <> ''
+          AND newer.kind = issued.kind AND newer."group" = issued."group"
+          AND newer.cluster = issued.cluster
+      )
     ORDER BY id DESC
 """
 
@@ -46,6 +54,8 @@ def _tests(question: Question) -> Iterator[tuple[str, list[Any]]]:
         yield "id < %s AND time < %s", [first_id(until + _MILLISECOND), until]
     if question.before is not None:
         yield "id < %s", [question.before]
+    if question.granted:
+        yield "\"grant\" <> ''", []
     if question.field is not None:
         yield from _field_tests(searchable(question.field))
 

@@ -56,6 +56,7 @@ CREATE INDEX record_ticket ON glasswarden.record (ticket, id) WHERE ticket <> ''
 CREATE INDEX record_grant ON glasswarden.record ("grant", id) WHERE "grant" <> '';
 CREATE INDEX record_denied ON glasswarden.record (id) WHERE verdict = 'deny';
 CREATE INDEX record_signed ON glasswarden.record (id) WHERE signature <> '';
+CREATE INDEX record_granted ON glasswarden.record (id) WHERE "grant" <> '';
 CREATE INDEX record_open ON glasswarden.record (grant_expires)
     WHERE grant_act IN ('issued', 'approved', 'extended');
 -- Not unique: that would have to hold the id. The chain's row keeps a place from being taken twice.

@@ -66,6 +66,13 @@ _OPEN_GRANTS: Final = """
           AND (other.grant_act = 'closed'
                OR other.grant_act IN ('approved', 'extended') AND other.id > issued.id)
       )
+      AND NOT EXISTS (
+        SELECT 1 FROM record AS newer INDEXED BY record_object
+        WHERE newer.name = issued.name AND newer.namespace = issued.namespace
+          AND newer.id > issued.id AND newer.grant_act IN ('issued', 'approved', 'closed')
+          AND newer.kind = issued.kind AND newer."group" = issued."group"
+          AND newer.cluster = issued.cluster
+      )
     ORDER BY id DESC
 """
 

@@ -38,6 +38,8 @@ def statement_of(question: Question) -> Clause:
     """Return the statement for *question*: body, digest and signature, newest first."""
     source = _source(question)
     tests = [Clause("type = 'attempt'"), *_columns(question.columns), *_bounds(question)]
+    if question.granted:
+        tests.append(Clause("\"grant\" <> ''"))
     if question.field is not None:
         tests.append(_field(question.field))
     text = (
@@ -51,7 +53,7 @@ def statement_of(question: Question) -> Clause:
 def _source(question: Question) -> Clause:
     """Return what is walked."""
     columns = question.columns
-    index = _index(columns)
+    index = _index(columns, granted=question.granted)
     if index != "record_object" or question.field is None:
         return Clause(f"record INDEXED BY {index}" if index else "record NOT INDEXED")
     # The index holds the fields: only records that have the one asked for are looked up.
@@ -64,10 +66,12 @@ def _source(question: Question) -> Clause:
     return Clause(text, tuple(value for test in tests for value in test.values))
 
 
-def _index(columns: Mapping[str, str]) -> str:
+def _index(columns: Mapping[str, str], *, granted: bool) -> str:
     for column, index in _INDEXES:
         if columns.get(column) or (column in columns and column not in _PARTIAL):
             return index
+    if granted:
+        return "record_granted"
     return "record_denied" if columns.get("verdict") == "deny" else ""
 
 

@@ -46,6 +46,7 @@ CREATE INDEX record_actor ON record (actor);
 CREATE INDEX record_app ON record (app);
 CREATE INDEX record_ticket ON record (ticket) WHERE ticket <> '';
 CREATE INDEX record_grant ON record ("grant") WHERE "grant" <> '';
+CREATE INDEX record_granted ON record (id) WHERE "grant" <> '';
 CREATE INDEX record_grant_expires ON record (grant_expires) WHERE grant_expires IS NOT NULL;
 CREATE INDEX record_denied ON record (verdict) WHERE verdict = 'deny';
 CREATE INDEX record_signed ON record (id) WHERE signature <> '';

@@ -69,6 +69,12 @@ class Rule:
         """How refusals and records call it."""
         return self.document.name
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether it matters how many grants are open already."""
+        most = self.document.most_open
+        return most.person is not None or most.namespace is not None
+
     def is_for(self, actor: Actor, now: datetime) -> bool:
         """Tell whether *actor* may ask by this rule at this hour."""
         return actor in self.people and (self.hours is None or now in self.hours)

@@ -111,6 +111,7 @@ WALKED: dict[str, tuple[dict[str, object], str]] = {
     "an actor": ({"actor": "person-5"}, "actor"),
     "an application": ({"app": "app-3", "engine": "flux"}, "app_id"),
     "what was denied": ({"verdict": "deny"}, "id_idx"),
+    "what was granted": ({"granted": True}, "id_idx"),
 }
 
 
@@ -181,7 +182,7 @@ def test_the_next_page_begins_where_the_last_one_ended(watch: psycopg.Connection
 def test_open_grants_are_found_by_their_end(watch: psycopg.Connection[Any]) -> None:
     plan = plan_of(watch, OPEN_GRANTS, ["large", LAST])
     assert "Seq Scan" not in plan.nodes
-    assert plan.indexes <= {"grant_expires_idx", "grant_id_idx"}
+    assert plan.indexes <= {"grant_expires_idx", "grant_id_idx", "namespace_name_id_idx"}
 
 
 def test_a_chain_is_walked_by_its_places(watch: psycopg.Connection[Any]) -> None:
