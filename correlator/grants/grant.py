@@ -54,8 +54,15 @@ class Grant:
     start: datetime
     expires: datetime | None
     closed: datetime | None
+    """When somebody ended it, or took it over with a grant of their own."""
+
     outcome: str
     fields: tuple[Field, ...]
+
+    @property
+    def end(self) -> datetime | None:
+        """When it ended, or will."""
+        return self.closed or self.expires
 
     def state(self, now: datetime) -> State:
         """Return how the grant stands at *now*."""
@@ -79,7 +86,7 @@ def grants_of(attempts: Iterable[Attempt], standing: Standings) -> list[Grant]:
         if attempt.grant and attempt.verdict == "allow":
             stories.setdefault((attempt.cluster, attempt.grant), []).append(attempt)
     granted = [story for story in stories.values() if any(map(_is_granted, story))]
-    found = [_grant(story, standing) for story in granted]
+    found = [_grant(story, standing, _successor(story, granted)) for story in granted]
     return sorted(found, key=lambda grant: grant.start, reverse=True)
 
 
@@ -87,9 +94,31 @@ def _is_granted(attempt: Attempt) -> bool:
     return attempt.grant_act != "requested"
 
 
-def _grant(story: list[Attempt], standing: Standings) -> Grant:
+def _successor(story: list[Attempt], stories: list[list[Attempt]]) -> datetime | None:
+    """Return when somebody else was granted the same object: it has one grant at most."""
+    begun = _beginning(story)
+    if begun is None:
+        return None
+    others = filter(None, map(_beginning, stories))
+    place = (begun.cluster, begun.object_uid)
+    later = (
+        each.time
+        for each in others
+        if (each.cluster, each.object_uid) == place and each.id > begun.id
+    )
+    return min(later, default=None)
+
+
+def _beginning(story: list[Attempt]) -> Attempt | None:
+    begun = (each for each in story if each.grant_act in {"issued", "approved"})
+    return next((each for each in begun if each.object_uid), None)
+
+
+def _grant(story: list[Attempt], standing: Standings, successor: datetime | None) -> Grant:
     first, last = next(filter(_is_granted, story)), story[-1]
     ending = next((each for each in story if each.grant_act == "closed"), None)
+    expires = max(filter(None, (each.grant_expires for each in story)), default=None)
+    overtaken = successor if successor and expires and successor < expires else None
     return Grant(
         id=last.grant,
         cluster=last.cluster,
@@ -100,8 +129,8 @@ def _grant(story: list[Attempt], standing: Standings) -> Grant:
         reason=next((each.reason for each in reversed(story) if each.reason), ""),
         subject=_subject(first),
         start=first.time,
-        expires=max(filter(None, (each.grant_expires for each in story)), default=None),
-        closed=ending.time if ending else None,
+        expires=expires,
+        closed=ending.time if ending else overtaken,
         outcome=ending.outcome if ending else "",
         fields=tuple(_fields(story, standing)),
     )

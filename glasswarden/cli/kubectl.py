@@ -10,7 +10,11 @@ from typing import Any
 
 import click
 
+from glasswarden.kube.objects import Ref
+
 FIELD_MANAGER = "kubectl-glasswarden"
+PATIENCE = "10s"
+"""How long one object may take to be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,22 @@ class Kubectl:
         completed = self._run("get", target, "-o", "json", "--show-managed-fields")
         found: dict[str, Any] = json.loads(completed.stdout)
         return found
+
+    def find(self, ref: Ref) -> dict[str, Any] | None:
+        """Return the object *ref*, none where there is none; or end with kubectl's own words."""
+        wanted = ("-o", "json", "--ignore-not-found", f"--request-timeout={PATIENCE}")
+        said = self._run("get", *named(ref), *wanted).stdout
+        found: dict[str, Any] | None = json.loads(said) if said.strip() else None
+        return found
+
+    def strip(self, ref: Ref, version: str, annotations: Sequence[str]) -> None:
+        """Take *annotations* off *ref*, if it is still at resource version *version*."""
+        options = (f"--resource-version={version}", f"--field-manager={FIELD_MANAGER}")
+        self._run("annotate", *named(ref), *options, "--", *(f"{name}-" for name in annotations))
+
+    def unlabel(self, ref: Ref, label: str) -> None:
+        """Take *label* off *ref*."""
+        self._run("label", *named(ref), f"--field-manager={FIELD_MANAGER}", "--", f"{label}-")
 
     def annotate(self, target: str, annotations: dict[str, str | None]) -> None:
         """Set annotations, and take off those that are none; a refusal ends with its reason."""
@@ -55,6 +75,12 @@ class Kubectl:
             raise click.ClickException(said) from error
         except OSError as error:
             raise click.ClickException(f"kubectl could not be run: {error}") from error
+
+
+def named(ref: Ref) -> tuple[str, ...]:
+    """Return the arguments that name *ref* exactly, whatever else is called like its kind."""
+    target = f"{ref.kind}.{ref.version}.{ref.group}/{ref.name}"
+    return (target, f"--namespace={ref.namespace}") if ref.namespace else (target,)
 
 
 def find_kubectl(flags: Sequence[str]) -> Kubectl:

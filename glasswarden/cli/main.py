@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "close": "glasswarden.cli.breakglass.close",
     "demo": "glasswarden.cli.demo",
     "extend": "glasswarden.cli.breakglass.extend",
+    "grants": "glasswarden.cli.grants.listing",
     "keys": "glasswarden.cli.keys",
     "ledger": "glasswarden.cli.ledger",
     "manifests": "glasswarden.cli.manifests",

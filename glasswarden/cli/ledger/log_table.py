@@ -98,11 +98,16 @@ def _object(attempt: Attempt) -> str:
 
 def _details(attempt: Attempt) -> Iterator[str]:
     for change in attempt.changes:
-        yield f"{change.path}  {_old(change)} → {_new(change)}"
+        yield change_in_words(change)
     if attempt.unlisted:
         yield f"and {attempt.unlisted} more"
     if attempt.reason:
         yield f"reason: {attempt.reason}"
+
+
+def change_in_words(change: ChangedField) -> str:
+    """Return what *change* did; values that are hidden stay so."""
+    return f"{change.path}  {_old(change)} → {_new(change)}"
 
 
 def _old(change: ChangedField) -> str:

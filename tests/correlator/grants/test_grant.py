@@ -84,3 +84,17 @@ def test_grants_of_one_id_in_two_clusters_are_two() -> None:
     elsewhere = granted(1, "issued", cluster="another")
     found = grants_of([*STORY, elsewhere], lambda _a, _c: Standing())
     assert [grant.cluster for grant in found] == ["another", "test"]
+
+
+def test_who_takes_an_object_over_ends_the_grant_of_before() -> None:
+    mine = [granted(0, "issued"), granted(1, "used", "/spec/replicas", new=8)]
+    theirs = granted(5, "issued", grant="g2", grantee="lead", grant_expires=at(60))
+    newer, older = grants_of([*mine, theirs], lambda _a, _c: Standing(Answer.YES))
+    assert (older.grantee, older.closed, older.state(at(6))) == ("responder", at(5), State.OVERDUE)
+    assert (newer.grantee, newer.closed, newer.state(at(6))) == ("lead", None, State.OPEN)
+
+
+def test_a_grant_that_had_expired_was_not_taken_over() -> None:
+    again = granted(40, "issued", grant="g2", grant_expires=at(60))
+    _, older = grants_of([*STORY, again], lambda _a, _c: Standing())
+    assert older.closed is None
