@@ -46,6 +46,8 @@ def test_every_command_shown_can_be_typed(page: Path) -> None:
         words = line.split()
         command: click.Command = main
         while isinstance(command, click.Group):
+            if command.invoke_without_command and not (words and words[0].isalpha()):
+                break  # a group that does something by itself
             found = command.get_command(click.Context(command), words.pop(0))
             assert found is not None, line
             command = found
