@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PACKAGES := glasswarden webhook correlator certs tests bench
-FAST := not cluster and not gitops and not postgres and not slow
+FAST := not cluster and not gitops and not postgres and not render and not slow
 JOBS ?= 2
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --upgrade
@@ -36,8 +36,8 @@ format: $(READY) ## Let ruff format the code and mend what it can
 cluster: $(READY) programs ## A local control plane to play with, until Ctrl-C (ARGS=--gitops adds Flux and Argo CD)
 	@$(BIN)/python -m tests.cluster $(ARGS)
 
-programs: $(READY) ## Build etcd, kube-apiserver, kube-controller-manager and kubectl, once a machine
-	@$(BIN)/python -m tests.cluster.build kubernetes
+programs: $(READY) ## Build the control plane, kubectl, kustomize and helm, once a machine
+	@$(BIN)/python -m tests.cluster.build kubernetes render
 
 gitops: $(READY) ## Build Flux's and Argo CD's controllers, once a machine
 	@$(BIN)/python -m tests.cluster.build gitops

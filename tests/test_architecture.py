@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-PURE = ("glasswarden/kube", "glasswarden/policy")
+PURE = ("glasswarden/kube", "glasswarden/policy", "correlator/detector", "correlator/classify")
 
 IMPURE_MODULES = frozenset(
     {

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
+from correlator.classify import RULES
 from glasswarden.cli.main import main
 from glasswarden.policy.decision import Clause
 from glasswarden.policy.file import parse_document
@@ -63,6 +64,19 @@ def test_the_full_example_is_a_policy() -> None:
 def test_every_clause_is_explained() -> None:
     explained = re.findall(r"^\| `([a-z]+)` \|", (DOCS / "policy.md").read_text(), re.MULTILINE)
     assert explained == list(Clause)
+
+
+def test_every_rule_of_drift_is_explained() -> None:
+    explained = re.findall(r"^\| `([a-z]+)` \|", (DOCS / "drift.md").read_text(), re.MULTILINE)
+    assert explained == [rule.name for rule in RULES]
+
+
+def test_every_option_of_drift_is_explained() -> None:
+    explained = set(re.findall(r"`(--[a-z-]+)", (DOCS / "drift.md").read_text()))
+    command = main.get_command(click.Context(main), "drift")
+    assert command is not None
+    known = {option for each in command.params for option in each.opts if option[:2] == "--"}
+    assert known - explained == set()
 
 
 def test_every_metric_is_documented() -> None:

@@ -18,15 +18,15 @@ from typing import Any
 import structlog
 from asgiref.wsgi import WsgiToAsgi
 
+from glasswarden.cluster.apiserver import ApiServer, NoAccess, access_in_cluster
+from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.keys.folder import KeysUnreadable
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.keys import open_keys
 from glasswarden.ledger.spool import new_spool
 from webhook.admission import Admission
-from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.grant_keys import GrantKeys
-from webhook.kubeconfig import access_from
 from webhook.ledger_link import links_to
 from webhook.metrics import LATENCY, REFUSALS
 from webhook.mutation import Mutation

@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "certs": "glasswarden.cli.certs",
     "close": "glasswarden.cli.breakglass.close",
     "demo": "glasswarden.cli.demo",
+    "drift": "glasswarden.cli.drift",
     "extend": "glasswarden.cli.breakglass.extend",
     "keys": "glasswarden.cli.keys",
     "ledger": "glasswarden.cli.ledger",
