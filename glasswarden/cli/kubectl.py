@@ -13,6 +13,10 @@ import click
 FIELD_MANAGER = "kubectl-glasswarden"
 
 
+class KubectlFailed(click.ClickException):
+    """kubectl ended with an error; the message is its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kubectl:
     """kubectl, with the flags that every call of one command shares."""
@@ -24,6 +28,13 @@ class Kubectl:
         """Return the object that *target* names, or end with kubectl's own words."""
         completed = self._run("get", target, "-o", "json", "--show-managed-fields")
         found: dict[str, Any] = json.loads(completed.stdout)
+        return found
+
+    def find(self, target: str, *flags: str) -> dict[str, Any] | None:
+        """Return the object that *target* names, none where there is none."""
+        words = ("get", target, *flags, "-o", "json", "--show-managed-fields", "--ignore-not-found")
+        completed = self._run(*words)
+        found: dict[str, Any] | None = json.loads(completed.stdout or "null")
         return found
 
     def annotate(self, target: str, annotations: dict[str, str | None]) -> None:
@@ -52,9 +63,9 @@ class Kubectl:
             return subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
         except subprocess.CalledProcessError as error:
             said = error.stderr.strip() or f"kubectl ended with {error.returncode}"
-            raise click.ClickException(said) from error
+            raise KubectlFailed(said) from error
         except OSError as error:
-            raise click.ClickException(f"kubectl could not be run: {error}") from error
+            raise KubectlFailed(f"kubectl could not be run: {error}") from error
 
 
 def find_kubectl(flags: Sequence[str]) -> Kubectl:

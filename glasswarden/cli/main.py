@@ -9,6 +9,7 @@ from glasswarden.cli.lazy import LazyGroup
 
 COMMANDS: Final = {
     "approve": "glasswarden.cli.breakglass.approve",
+    "blame": "glasswarden.cli.blame",
     "break": "glasswarden.cli.breakglass.ask",
     "certs": "glasswarden.cli.certs",
     "close": "glasswarden.cli.breakglass.close",
@@ -19,6 +20,7 @@ COMMANDS: Final = {
     "ledger": "glasswarden.cli.ledger",
     "manifests": "glasswarden.cli.manifests",
     "policy": "glasswarden.cli.policy",
+    "report": "glasswarden.cli.report",
     "status": "glasswarden.cli.breakglass.status",
     "webhook": "glasswarden.cli.webhook",
 }

@@ -12,13 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from certs.folder import Folder, issue_into
-from glasswarden.keys.folder import new_key
 from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.attempts import attempts_in
 from glasswarden.ledger.record import Attempt
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
-from webhook.grant_keys import PREFIX as GRANT_KEYS
+from webhook.key_folder import make_key_folder
 
 GLASSWARDEN = (sys.executable, "-m", "glasswarden")
 
@@ -77,7 +76,7 @@ def serving(
     (folder / "policy.yaml").write_text(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{policy}")
     account = cluster.service_account("glasswarden", f"webhook-{role or 'without-rights'}", role)
     ledger = f"sqlite://{folder.resolve()}/ledger.db"
-    new_key(folder / "keys", GRANT_KEYS, datetime.now(UTC))
+    make_key_folder(folder / "keys", datetime.now(UTC))
     with cluster.new_processes() as processes:
 
         def start() -> int:
