@@ -25,7 +25,7 @@ from webhook.admission import Admission
 from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.kubeconfig import access_from
-from webhook.metrics import LATENCY, REFUSALS
+from webhook.metrics import CERTIFICATE_EXPIRY, LATENCY, REFUSALS
 from webhook.pages import new_pages
 from webhook.parents import Parents
 from webhook.policy_file import PolicyUnreadable
@@ -33,7 +33,7 @@ from webhook.recorder import Recorder
 from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.sources import Sources
-from webhook.tls import CertificateUnusable, new_context, renew
+from webhook.tls import CertificateUnusable, expiry_of, new_context, renew
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -141,6 +141,11 @@ def _start(settings: Settings) -> _Process:
     """Open what a process needs; called inside its running event loop."""
     _calm_the_collector()
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
+
+    def show_expiry() -> None:
+        CERTIFICATE_EXPIRY.set(expiry_of(settings.certificate))
+
+    show_expiry()
     rules = Rules(settings.policy)
     server = _api_server(settings)
     chain = Chain(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}")
@@ -151,7 +156,7 @@ def _start(settings: Settings) -> _Process:
         Sources(server) if server else None,
     )
     tasks = (
-        asyncio.create_task(renew(tls, settings.certificate, settings.key)),
+        asyncio.create_task(renew(tls, settings.certificate, settings.key, show_expiry)),
         asyncio.create_task(rules.follow()),
     )
     return _Process(admission, tls, tasks)

@@ -36,6 +36,7 @@ from prometheus_client import (  # noqa: E402 - see above
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     generate_latest,
 )
@@ -62,6 +63,12 @@ POLICY_RELOADS: Final = Counter(
     "Times that the policy file changed, by whether it could be used",
     ["outcome"],
     registry=_REGISTRY,
+)
+CERTIFICATE_EXPIRY: Final = Gauge(
+    "glasswarden_certificate_expiry_timestamp_seconds",
+    "When the serving certificate stops being valid: the earliest of all processes",
+    registry=_REGISTRY,
+    multiprocess_mode="livemin",
 )
 LATENCY: Final = Histogram(
     "glasswarden_review_seconds",

@@ -38,20 +38,38 @@ class PolicyTooLarge(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """A Service in front of the webhook, in the cluster that it guards."""
+
+    namespace: str
+    name: str
+    port: int = 443
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where the API server reaches a webhook, and how each knows the other."""
 
-    url: str
+    address: str | Service
+    """A URL, or a Service of the cluster."""
     authority_pem: bytes
     caller_token: str
+
+    @property
+    def client(self) -> dict[str, Any]:
+        """The `clientConfig` of a webhook configuration."""
+        path = f"/validate/{self.caller_token}"
+        bundle = {"caBundle": base64.b64encode(self.authority_pem).decode()}
+        if isinstance(self.address, str):
+            return {"url": f"{self.address.rstrip('/')}{path}", **bundle}
+        at = self.address
+        service = {"namespace": at.namespace, "name": at.name, "port": at.port, "path": path}
+        return {"service": service, **bundle}
 
 
 def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
     """Return the ValidatingWebhookConfiguration for a webhook at *endpoint*."""
-    client = {
-        "url": f"{endpoint.url.rstrip('/')}/validate/{endpoint.caller_token}",
-        "caBundle": base64.b64encode(endpoint.authority_pem).decode(),
-    }
+    client = endpoint.client
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
@@ -64,7 +82,7 @@ def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, An
     }
 
 
-def _guard(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+def _guard(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     conditions = {
         "guarded": _guarded(policy),
         "not-an-event": "!(request.resource.resource in ['events', 'leases'])",
@@ -77,7 +95,7 @@ def _guard(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     return entry | {"failurePolicy": "Fail"}
 
 
-def _scale(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     """Return the entry for `scale`, where no condition can see whose object it is.
 
     Unmanaged objects are scaled through it too, so an outage of ours must not stop that: it fails
@@ -89,7 +107,7 @@ def _scale(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
 
 def _entry(
     name: str,
-    client: dict[str, str],
+    client: dict[str, Any],
     resources: list[str],
     operations: list[str],
     conditions: dict[str, str],

@@ -11,6 +11,7 @@ from webhook.policy_file import PolicyUnreadable, load_policy
 from webhook.registration import (
     Endpoint,
     PolicyTooLarge,
+    Service,
     validating_configuration,
 )
 
@@ -23,9 +24,13 @@ def command() -> None:
 @command.command("webhooks")
 @click.option(
     "--url",
-    required=True,
     metavar="URL",
-    help="Where the API server reaches the webhook, https://HOST:PORT.",
+    help="Where the API server reaches a webhook outside the cluster, https://HOST:PORT.",
+)
+@click.option(
+    "--service",
+    metavar="NAMESPACE/NAME",
+    help="The Service by which it reaches one inside.",
 )
 @click.option(
     "--certs",
@@ -43,16 +48,19 @@ def command() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the rules that the webhook will go by; the built-in ones without it.",
 )
-def webhooks(url: str, folder: Folder, policy_file: Path | None) -> None:
+def webhooks(
+    url: str | None, service: str | None, folder: Folder, policy_file: Path | None
+) -> None:
     """Print the webhook configuration, as JSON, for `kubectl apply -f -`.
 
     It follows from the policy: print and apply it again when engines, controllers, markers,
     reserved namespaces or the emergency group change. It holds the path that only the API server
     may know: whoever can read webhook configurations can call the webhook.
     """
+    address = _address(url, service)
     try:
-        token = folder.caller_token.read_text().strip()
-        endpoint = Endpoint(url, folder.authority.read_bytes(), token)
+        token = folder.read_caller_token()
+        endpoint = Endpoint(address, folder.authority.read_bytes(), token)
         policy = load_policy(policy_file) if policy_file else DEFAULT
         configuration = validating_configuration(policy, endpoint)
     except OSError as error:
@@ -60,3 +68,14 @@ def webhooks(url: str, folder: Folder, policy_file: Path | None) -> None:
     except (PolicyUnreadable, PolicyTooLarge) as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps(configuration, indent=2))
+
+
+def _address(url: str | None, service: str | None) -> str | Service:
+    if (url is None) == (service is None):
+        raise click.UsageError("say where the webhook is: --url or --service")
+    if url is not None:
+        return url
+    namespace, _, name = (service or "").partition("/")
+    if not (namespace and name):
+        raise click.UsageError("--service is NAMESPACE/NAME")
+    return Service(namespace, name)

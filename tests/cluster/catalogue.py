@@ -120,4 +120,9 @@ ARGOCD: Final = Module(
     manifests="manifests/crds",
 )
 GITOPS: Final = (SOURCE_CONTROLLER, KUSTOMIZE_CONTROLLER, ARGOCD)
-GROUPS: Final = {"kubernetes": KUBERNETES, "gitops": GITOPS}
+PROMTOOL: Final = Module(
+    "promtool",
+    "github.com/prometheus/prometheus",
+    (Program("promtool", "github.com/prometheus/prometheus/cmd/promtool", 386),),
+)
+GROUPS: Final = {"kubernetes": KUBERNETES, "gitops": GITOPS, "promtool": (PROMTOOL,)}
