@@ -87,7 +87,7 @@ def _guard(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
         "guarded": _guarded(policy),
         "not-an-event": "!(request.resource.resource in ['events', 'leases'])",
         "not-its-controller": f"!({_controller_of_its_own(policy)})",
-        **_not_exempt(policy),
+        **not_exempt(policy),
     }
     # A subresource is not covered by `*`; these two change the pod itself.
     resources = ["*", "pods/ephemeralcontainers", "pods/resize"]
@@ -101,7 +101,7 @@ def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     Unmanaged objects are scaled through it too, so an outage of ours must not stop that: it fails
     open, and the API server's audit log says so.
     """
-    entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], _not_exempt(policy))
+    entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], not_exempt(policy))
     return entry | {"failurePolicy": "Ignore"}
 
 
@@ -128,7 +128,7 @@ def _entry(
         ],
         # An object that is written under another version is asked about all the same.
         "matchPolicy": "Equivalent",
-        "namespaceSelector": _outside(EXEMPT_NAMESPACES),
+        "namespaceSelector": outside(EXEMPT_NAMESPACES),
         "matchConditions": [
             {"name": name, "expression": expression} for name, expression in conditions.items()
         ],
@@ -149,7 +149,8 @@ def _check_limits(name: str, conditions: dict[str, str]) -> None:
             )
 
 
-def _outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
+def outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
+    """Return the selector of every namespace but *namespaces*."""
     key = "kubernetes.io/metadata.name"
     return {"matchExpressions": [{"key": key, "operator": "NotIn", "values": list(namespaces)}]}
 
@@ -202,7 +203,7 @@ def _owned_by(engine: Engine) -> str:
     return cel.any_of([_old_or_new(_signs(engine)), f"request.kind.group in {cel.listed(groups)}"])
 
 
-def _not_exempt(policy: Policy) -> dict[str, str]:
+def not_exempt(policy: Policy) -> dict[str, str]:
     """Return the conditions that keep those away who are never asked."""
     group = cel.text(policy.document.emergency_group)
     conditions = {

@@ -6,7 +6,9 @@ from pathlib import Path
 import click
 
 from certs.folder import Folder
+from glasswarden.cli.inputs import read_policy
 from glasswarden.policy.policy import DEFAULT
+from webhook.floor import floor
 from webhook.policy_file import PolicyUnreadable, load_policy
 from webhook.registration import (
     Endpoint,
@@ -68,6 +70,24 @@ def webhooks(
     except (PolicyUnreadable, PolicyTooLarge) as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps(configuration, indent=2))
+
+
+@command.command("floor")
+@click.option(
+    "--policy",
+    "policy_file",
+    envvar="GLASSWARDEN_POLICY",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the rules that the webhook goes by; the built-in ones without it.",
+)
+def floor_command(policy_file: Path | None) -> None:
+    """Print a ValidatingAdmissionPolicy that holds the plain case while the webhook is away.
+
+    It refuses what the webhook would refuse for certain, and nothing else: it may stand beside the
+    webhook at all times. A write that asks for break-glass passes it.
+    """
+    policy = read_policy(policy_file) if policy_file else DEFAULT
+    click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": floor(policy)}, indent=2))
 
 
 def _address(url: str | None, service: str | None) -> str | Service:
