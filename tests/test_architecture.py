@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-PURE = ("glasswarden/kube", "glasswarden/policy")
+PURE = ("glasswarden/kube", "glasswarden/policy", "glasswarden/signals")
 
 IMPURE_MODULES = frozenset(
     {

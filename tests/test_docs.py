@@ -49,7 +49,11 @@ def test_every_command_shown_can_be_typed(page: Path) -> None:
             found = command.get_command(click.Context(command), words.pop(0))
             assert found is not None, line
             command = found
-        known = {option for parameter in command.params for option in parameter.opts}
+        known = {
+            option
+            for parameter in command.params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+        }
         assert {word for word in words if word.startswith("--")} <= known, line
 
 

@@ -14,8 +14,11 @@ from glasswarden import __version__
 COMMANDS: Final = {
     "certs": "glasswarden.cli.certs",
     "demo": "glasswarden.cli.demo",
+    "doctor": "glasswarden.cli.doctor",
+    "install": "glasswarden.cli.install",
     "manifests": "glasswarden.cli.manifests",
     "policy": "glasswarden.cli.policy",
+    "uninstall": "glasswarden.cli.uninstall",
     "webhook": "glasswarden.cli.webhook",
 }
 """Each command by the module that defines it as `command`."""

@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 
 import click
+import yaml
 
 from certs.folder import Folder
 from glasswarden.cli.inputs import read_policy
 from glasswarden.policy.policy import DEFAULT
+from glasswarden.signals.alerts import RUNBOOKS, prometheus_rule
+from glasswarden.signals.dashboard import dashboard
 from webhook.floor import floor
 from webhook.policy_file import PolicyUnreadable, load_policy
 from webhook.registration import (
@@ -88,6 +91,25 @@ def floor_command(policy_file: Path | None) -> None:
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
     click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": floor(policy)}, indent=2))
+
+
+@command.command("alerts")
+@click.option(
+    "--runbooks",
+    default=RUNBOOKS,
+    show_default=True,
+    metavar="URL",
+    help="Where people read the pages of docs/runbooks.",
+)
+def alerts(runbooks: str) -> None:
+    """Print the alerts, as a PrometheusRule for the Prometheus operator."""
+    click.echo(yaml.safe_dump(prometheus_rule(runbooks), sort_keys=False, width=100), nl=False)
+
+
+@command.command("dashboard")
+def dashboard_command() -> None:
+    """Print the Grafana dashboard."""
+    click.echo(json.dumps(dashboard(), indent=2))
 
 
 def _address(url: str | None, service: str | None) -> str | Service:

@@ -6,6 +6,7 @@ to load, so it is loaded when a cluster is opened, and the webhook's processes d
 """
 
 import json
+import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -87,6 +88,10 @@ class Objects:
         """Create *body* in the collection at *path*."""
         return self._ask("POST", path, body).body
 
+    def rehearse(self, path: str, body: Object) -> list[str]:
+        """Create *body* as a dry run, which changes nothing; return the warnings it earned."""
+        return self._ask("POST", path, body, query={"dryRun": "All"}).warnings
+
     def replace(self, path: str, body: Object) -> Object:
         """Replace the object at *path*; with a resourceVersion, only if it still has that one."""
         return self._ask("PUT", path, body).body
@@ -142,6 +147,7 @@ class Objects:
 class _Answer(NamedTuple):
     body: Object
     date: str
+    warnings: list[str]
 
 
 def objects_from(kubeconfig: Path | None, context: str | None = None) -> Objects:
@@ -172,7 +178,9 @@ def objects_from(kubeconfig: Path | None, context: str | None = None) -> Objects
 def _answer(request: str, response: Any) -> _Answer:  # noqa: ANN401 - the client ships no types
     status, content = response.status, response.data or b"{}"
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return _Answer(json.loads(content), response.getheaders().get("Date", ""))
+        headers = response.getheaders()
+        warnings = [_warning(text) for text in headers.getlist("Warning")]
+        return _Answer(json.loads(content), headers.get("Date", ""), warnings)
     failure = _FAILURES.get(status, ClusterError)
     raise failure(f"{request}: {_reason(status, content)}")
 
@@ -192,3 +200,9 @@ def _reason(status: int, content: bytes) -> str:
     except (ValueError, AttributeError):
         said = ""
     return said or f"HTTP {status}"
+
+
+def _warning(header: str) -> str:
+    """Return the text of a header such as `299 - "told you so"`."""
+    found = re.search(r'"(.*)"', header)
+    return found[1] if found else header

@@ -1,0 +1,81 @@
+"""Where an installation's parts are in a cluster, and what they say."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from certs.configurations import OURS
+from certs.folder import Folder
+from certs.secret import Secret
+from glasswarden.cluster.objects import Object, Objects
+from glasswarden.policy.policy import Policy
+from webhook.policy_file import parse_policy
+from webhook.registration import Endpoint, Service, validating_configuration
+
+VALIDATING = OURS[0]
+
+
+class NotInstalled(Exception):
+    """A part that must be there first is missing; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The names of its parts: those of the manifests, unless somebody chose others."""
+
+    objects: Objects
+    namespace: str = "glasswarden"
+    service: str = "glasswarden"
+    secret: str = "glasswarden-certs"  # noqa: S105 - a name
+    policy_map: str = "glasswarden-policy"
+
+    folder: Path | None = None
+    """Where the certificates are if not in the Secret: beside a webhook outside the cluster."""
+
+    def certificates(self) -> Secret | Folder:
+        """Return where the certificates are kept."""
+        if self.folder is not None:
+            return Folder(self.folder)
+        return Secret(self.objects, self.namespace, self.secret)
+
+    def policy(self) -> Policy:
+        """Return the policy that the webhook's pods mount."""
+        found = self.objects.get_or_none(
+            f"/api/v1/namespaces/{self.namespace}/configmaps/{self.policy_map}"
+        )
+        text = ((found or {}).get("data") or {}).get("policy.yaml")
+        if text is None:
+            raise NotInstalled(f"ConfigMap {self.namespace}/{self.policy_map} has no policy.yaml")
+        return parse_policy(Path(f"{self.policy_map}/policy.yaml"), text)
+
+    def registered(self) -> Object | None:
+        """Return the webhook configuration, if there is one."""
+        return self.objects.get_or_none(VALIDATING.path)
+
+    def ready_addresses(self) -> list[str]:
+        """Return the addresses of webhook pods that are ready to be asked."""
+        label = f"kubernetes.io/service-name={self.service}"
+        root = f"/apis/discovery.k8s.io/v1/namespaces/{self.namespace}/endpointslices"
+        return [
+            address
+            for each in self.objects.get(f"{root}?labelSelector={label}")["items"]
+            for endpoint in each.get("endpoints") or ()
+            if (endpoint.get("conditions") or {}).get("ready")
+            for address in endpoint["addresses"]
+        ]
+
+    def hosts(self, registered: Object | None) -> set[str]:
+        """Return the names by which the API server reaches the webhook."""
+        clients = [entry["clientConfig"] for entry in (registered or {}).get("webhooks") or ()]
+        urls = {urlsplit(each["url"]).hostname or "" for each in clients if "url" in each}
+        return urls or {f"{self.service}.{self.namespace}.svc"}
+
+    def registration(self, policy: Policy) -> Object:
+        """Return the webhook configuration that follows from *policy* and the certificates."""
+        certificates = self.certificates()
+        state = certificates.read()
+        if state is None:
+            raise NotInstalled(f"{certificates.place} is not there; is the keeper running?")
+        service = Service(self.namespace, self.service)
+        endpoint = Endpoint(service, state.bundle, certificates.read_caller_token())
+        return validating_configuration(policy, endpoint)
