@@ -15,10 +15,12 @@ COMMANDS: Final = {
     "certs": "glasswarden.cli.certs",
     "demo": "glasswarden.cli.demo",
     "doctor": "glasswarden.cli.doctor",
+    "init": "glasswarden.cli.init",
     "install": "glasswarden.cli.install",
     "manifests": "glasswarden.cli.manifests",
     "policy": "glasswarden.cli.policy",
     "uninstall": "glasswarden.cli.uninstall",
+    "up": "glasswarden.cli.up",
     "webhook": "glasswarden.cli.webhook",
 }
 """Each command by the module that defines it as `command`."""

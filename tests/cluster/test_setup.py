@@ -1,5 +1,6 @@
 """Installing, examining and taking off, on a cluster of its own: ours is cluster-wide."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from certs.configurations import OURS
 from glasswarden.cluster.objects import Objects, objects_from
 from tests.cluster.applications import by_flux, deployment
+from tests.cluster.catalogue import KUSTOMIZE_CONTROLLER
+from tests.cluster.conftest import skip_unless_built
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN, guarding
 from tests.cluster.test_manifests import MANIFESTS, apply, build
@@ -172,3 +175,81 @@ def test_a_configuration_of_ours_under_another_name_is_pointed_out(
     objects.delete(f"{collection}/copied-by-somebody")
     assert done.returncode == 1
     assert "kubectl delete validatingwebhookconfigurations/copied-by-somebody" in done.stderr
+
+
+def running_as(name: str, namespace: str, account: str) -> dict[str, Any]:
+    """Return a Deployment called *name*, by its label too, that runs under a service account."""
+    manifest = deployment(name, namespace)
+    manifest["metadata"]["labels"] = {"app.kubernetes.io/name": name}
+    manifest["spec"]["template"]["spec"]["serviceAccountName"] = account
+    return manifest
+
+
+def test_a_cluster_is_looked_at_and_a_policy_proposed(
+    cluster: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    settings = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "argocd-cm", "namespace": namespace},
+        "data": {"application.resourceTrackingMethod": "annotation+label", "installationID": "eu"},
+    }
+    controller = "argocd-application-controller"
+    marked = by_flux(deployment("web", namespace), "shop")
+    autoscaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {
+            "maxReplicas": 5,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        },
+    }
+    cluster.apply([settings, running_as(controller, namespace, "argo"), autoscaler])
+    cluster.apply(running_as("cainjector", namespace, "injector"))
+    admin = cluster.as_("admin")
+    flux = ("--field-manager=kustomize-controller", "-f", "-")
+    admin.kubectl("apply", "--server-side", *flux, stdin=marked)
+    image = '{"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "x:2"}]}}}}'
+    robot = ("--field-manager=image-robot", "-n", namespace)
+    admin.kubectl("patch", "deployment/web", "-p", image, *robot)
+    policy = tmp_path / "policy.yaml"
+    done = glasswarden(cluster, "init", "--output", str(policy))
+    assert done.returncode == 0, done.stderr
+    text = policy.read_text()
+    assert "tracking: annotation+label" in text
+    assert f"system:serviceaccount:{namespace}:argo" in text
+    assert f"system:serviceaccount:{namespace}:injector" in text
+    assert re.search(r"marked objects were seen: \d+ of flux", text)
+    assert re.search(r"\d+ autoscalers", text)
+    assert "image-robot owns fields of 1 objects" in text
+    assert "/spec/template/spec/containers[name=app]/image" in text
+    checked = subprocess.run([*GLASSWARDEN, "policy", "check", str(policy)], check=False)
+    assert checked.returncode == 0
+
+
+def test_a_policy_that_is_there_is_not_written_over(cluster: ControlPlane, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text("mine")
+    done = glasswarden(cluster, "init", "--output", str(tmp_path / "policy.yaml"))
+    assert done.returncode == 1
+    assert (tmp_path / "policy.yaml").read_text() == "mine"
+
+
+def test_fluxs_tenants_are_found(cluster: ControlPlane, namespace: str) -> None:
+    skip_unless_built(KUSTOMIZE_CONTROLLER)
+    cluster.define(KUSTOMIZE_CONTROLLER.definitions)
+    kustomization = {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": "shop", "namespace": namespace},
+        "spec": {
+            "interval": "5m",
+            "prune": True,
+            "serviceAccountName": "tenant",
+            "sourceRef": {"kind": "GitRepository", "name": "shop"},
+        },
+    }
+    cluster.apply(kustomization)
+    printed = glasswarden(cluster, "init").stdout
+    reason = "# spec.serviceAccountName of a Kustomization or HelmRelease"
+    assert f"- system:serviceaccount:{namespace}:tenant  {reason}" in printed
