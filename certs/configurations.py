@@ -16,7 +16,11 @@ ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 NAME: Final = "glasswarden"
 
 Restore = Callable[[bytes], list[Object]]
-"""Makes the configurations anew, with the bundle that they shall hold."""
+"""Makes the configurations anew, with the bundle they shall hold; may raise `RestoreFailed`."""
+
+
+class RestoreFailed(Exception):
+    """A configuration could not be made anew; the message says what to mend."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from certs import metrics
+from certs.configurations import RestoreFailed
 from certs.keeper import Keeper, Pass
 from certs.lease import Lease
 from glasswarden.cluster.objects import ClusterError, ObjectChanged
@@ -76,7 +77,7 @@ class Program:
         except ObjectChanged as error:
             log.info("somebody else was quicker", reason=str(error))
             metrics.PASSES.labels("overtaken").inc()
-        except (ClusterError, OSError) as error:
+        except (ClusterError, OSError, RestoreFailed) as error:
             log.warning("pass failed", reason=str(error))
             metrics.PASSES.labels("failed").inc()
 

@@ -99,7 +99,8 @@ def advance(
 ) -> State:
     """Return what *state* becomes at *now*; the same state if it is not time for anything.
 
-    *published*: whether every configuration there is holds the whole bundle.
+    *published*: whether every configuration there is was found with the whole bundle; where not, it
+    was brought there only now, and API servers have yet to read it.
     """
     if state.coming is not None:
         return _towards_serving(state, state.coming, now, timing, published=published)
@@ -139,11 +140,10 @@ def next_change(state: State, timing: Timing) -> datetime | None:
 def _towards_serving(
     state: State, coming: KeyPair, now: datetime, timing: Timing, *, published: bool
 ) -> State:
-    if not published:
-        return replace(state, published_since=None)
-    if state.published_since is None:
-        state = replace(state, published_since=now)
-    if now - (state.published_since or now) < timing.settle:
+    since = state.published_since
+    if since is None or not published:
+        return replace(state, published_since=now)
+    if now - since < timing.settle:
         return state
     return replace(state, serving=coming, served_since=now, coming=None, published_since=None)
 

@@ -37,6 +37,11 @@ class Secret:
         self._seen = self.objects.get_or_none(f"{self._collection}/{self.name}")
         return self._data().get(CALLER_TOKEN, b"").decode()
 
+    def is_cert_managers(self) -> bool:
+        """Tell whether cert-manager keeps the Secret that was read last."""
+        annotations = (self._seen or {}).get("metadata", {}).get("annotations") or {}
+        return "cert-manager.io/certificate-name" in annotations
+
     def write(self, state: State) -> None:
         """Keep *state* here. Raises `ObjectChanged` where somebody else was quicker."""
         token = self._data().get(CALLER_TOKEN) or new_caller_token()

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
+from certs import metrics as certs_metrics
 from glasswarden.cli.main import main
 from glasswarden.policy.decision import Clause
 from glasswarden.policy.file import parse_document
@@ -73,3 +74,9 @@ def test_every_metric_is_documented() -> None:
     documented = set(re.findall(r"^\| `(\w+)`", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     families = {family.name for family in metrics._REGISTRY.collect()}
     assert {name.removesuffix("_total") for name in documented} == families
+
+
+def test_every_metric_of_the_keeper_is_documented() -> None:
+    documented = set(re.findall(r"^\| (\w+) \|", (DOCS / "metrics.md").read_text(), re.MULTILINE))
+    families = {family.name for family in certs_metrics.REGISTRY.collect()}
+    assert {name.removesuffix("_total") for name in documented} - {"metric"} == families

@@ -143,7 +143,7 @@ def _start(settings: Settings) -> _Process:
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
 
     def show_expiry() -> None:
-        CERTIFICATE_EXPIRY.set(expiry_of(settings.certificate))
+        CERTIFICATE_EXPIRY.labels("serving").set(expiry_of(settings.certificate))
 
     show_expiry()
     rules = Rules(settings.policy)

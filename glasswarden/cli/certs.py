@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from certs import configurations
 from certs.authority import names_of
-from certs.configurations import Restore, Sightings
+from certs.configurations import Restore, RestoreFailed, Sightings
 from certs.files import StateUnreadable
 from certs.folder import Folder
 from certs.keeper import Keeper
@@ -24,10 +24,10 @@ from certs.rotation import Phase, State, Timing, begin, first_state, is_due, nex
 from certs.secret import Secret
 from glasswarden.cli.connection import connect
 from glasswarden.cli.duration import DURATION, spelled
-from glasswarden.cli.inputs import read_policy
 from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import DEFAULT
-from webhook.registration import Endpoint, Service, validating_configuration
+from webhook.policy_file import PolicyUnreadable, load_policy
+from webhook.registration import Endpoint, PolicyTooLarge, Service, validating_configuration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -284,7 +284,7 @@ def run(  # noqa: PLR0913 - one for each option
     lease = None
     if not isinstance(place, Folder):
         lease = Lease(place.objects, place.namespace, LEASE, identity)
-    restore = _restoring(place, restored_service, policy) if restored_service else None
+    restore = _restoring(where, restored_service, policy) if restored_service else None
     keeper = _keeper(where, place, hosts, Timing(**timing), restore)
     program = Program(keeper, lease, interval)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -310,14 +310,19 @@ def _keeper(
     return Keeper(place, publish, hosts, timing)
 
 
-def _restoring(place: Folder | Secret, service: str, policy_file: Path | None) -> Restore:
+def _restoring(where: Place, service: str, policy_file: Path | None) -> Restore:
     """Return how a webhook configuration is made, for the webhook behind *service*."""
     namespace, _, name = service.partition("/")
+    # Not the keeper's own view of the Secret, which must not change during a pass.
+    place = where.open()
 
     def make(bundle: bytes) -> list[dict[str, Any]]:
-        policy = read_policy(policy_file) if policy_file else DEFAULT
         endpoint = Endpoint(Service(namespace, name), bundle, place.read_caller_token())
-        return [validating_configuration(policy, endpoint)]
+        try:
+            policy = load_policy(policy_file) if policy_file else DEFAULT
+            return [validating_configuration(policy, endpoint)]
+        except (PolicyUnreadable, PolicyTooLarge) as error:
+            raise RestoreFailed(str(error)) from error
 
     return make
 

@@ -28,6 +28,10 @@ class Installation:
     service: str = "glasswarden"
     secret: str = "glasswarden-certs"  # noqa: S105 - a name
     policy_map: str = "glasswarden-policy"
+    caller: str = "glasswarden-caller"
+    """The Secret with the caller token, where cert-manager keeps the certificates."""
+    certificate: str = "glasswarden"
+    """cert-manager's Certificate."""
 
     folder: Path | None = None
     """Where the certificates are if not in the Secret: beside a webhook outside the cluster."""
@@ -77,5 +81,19 @@ class Installation:
         if state is None:
             raise NotInstalled(f"{certificates.place} is not there; is the keeper running?")
         service = Service(self.namespace, self.service)
-        endpoint = Endpoint(service, state.bundle, certificates.read_caller_token())
-        return validating_configuration(policy, endpoint)
+        endpoint = Endpoint(service, state.bundle, self._caller_token(certificates))
+        configuration = validating_configuration(policy, endpoint)
+        if isinstance(certificates, Secret) and certificates.is_cert_managers():
+            # Its cainjector keeps the caBundle from then on.
+            source = f"{self.namespace}/{self.certificate}"
+            configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] = source
+        return configuration
+
+    def _caller_token(self, certificates: Secret | Folder) -> str:
+        """Return the token; cert-manager's Secret has none, so it has one of its own."""
+        token = certificates.read_caller_token()
+        if not token and self.folder is None:
+            token = Secret(self.objects, self.namespace, self.caller).read_caller_token()
+        if not token:
+            raise NotInstalled(f"neither {self.secret} nor {self.caller} holds a caller-token")
+        return token

@@ -63,7 +63,7 @@ def test_the_first_pass_issues_and_publishes() -> None:
 def test_a_whole_rotation_takes_no_bundle_away_too_soon() -> None:
     store, configurations = Kept(publishing()), Configurations([steady().bundle])
     keeper = a_keeper(store, configurations)
-    moments = [NOW + timedelta(seconds=seconds) for seconds in (0, 5, 40, 3600, 3700)]
+    moments = [NOW + timedelta(seconds=seconds) for seconds in (0, 5, 30, 3600, 3700)]
     assert [keeper.turn(now).state.phase for now in moments] == [
         Phase.PUBLISHING,  # patched just now: API servers have not read it
         Phase.PUBLISHING,

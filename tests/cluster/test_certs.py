@@ -19,7 +19,13 @@ from certs.secret import Secret
 from glasswarden.cluster.objects import ClusterError, Objects, objects_from
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.guard import GLASSWARDEN, is_ready, registered, webhook_configuration
+from tests.cluster.guard import (
+    GLASSWARDEN,
+    guarding,
+    is_ready,
+    registered,
+    webhook_configuration,
+)
 from tests.cluster.kubectl import Caller
 from tests.cluster.kubelet import mounted
 from tests.cluster.patience import eventually
@@ -215,6 +221,24 @@ def changes(objects: Objects) -> int:
     """Return how often the webhook configuration was changed."""
     generation: int = objects.get(OURS[0].path)["metadata"]["generation"]
     return generation
+
+
+def test_two_calls_rotate_by_hand(cluster: ControlPlane, tmp_path: Path) -> None:
+    """As the runbook says, for a cluster whose keeper cannot be made to work."""
+    with guarding(cluster, tmp_path) as guard:
+        admin = ("--kubeconfig", str(cluster.kubeconfig("admin")))
+        rotate = ("certs", "rotate", "--dir", str(guard.certificates.path), "--settle", "0s")
+        served = guard.certificates.certificate.read_bytes()
+        assert "publishing" in glasswarden(*rotate, *admin)
+        assert guard.certificates.certificate.read_bytes() == served
+        assert "overlapping" in glasswarden(*rotate, *admin)
+        assert guard.certificates.certificate.read_bytes() != served
+        objects = objects_from(cluster.kubeconfig("admin"))
+        for entry in objects.get(OURS[0].path)["webhooks"]:
+            bundle = base64.b64decode(entry["clientConfig"]["caBundle"])
+            assert bundle == guard.certificates.authority.read_bytes()
+            assert bundle.count(b"BEGIN CERTIFICATE") == 2
+        assert "steady" in glasswarden(*rotate, *admin, "--overlap", "0s")
 
 
 @pytest.fixture

@@ -32,6 +32,16 @@ def objects(cluster: ControlPlane) -> Objects:
     return objects_from(cluster.kubeconfig("admin"))
 
 
+@pytest.fixture
+def _from_nothing(objects: Objects) -> Iterator[None]:
+    yield
+    core = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+    slices = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
+    secrets = (f"{core}/glasswarden-certs", f"{core}/glasswarden-caller")
+    for path in (OURS[0].path, f"{slices}/glasswarden-test", *secrets):
+        objects.delete(path)
+
+
 def glasswarden(cluster: ControlPlane, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [*GLASSWARDEN, *arguments, "--kubeconfig", str(cluster.kubeconfig("admin"))]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -99,6 +109,7 @@ def test_nothing_installed_is_said(cluster: ControlPlane) -> None:
     assert "Traceback" not in examined.stderr
 
 
+@pytest.mark.usefixtures("_from_nothing")
 class TestInstall:
     """The steps of docs/install.md, in their order, each refused before its time."""
 
@@ -127,6 +138,30 @@ class TestInstall:
         assert "is as it should be" in again.stdout
         assert_doctor_sees_the_missing_pod(cluster)
         assert_uninstalled(cluster, objects)
+
+    def test_a_secret_of_cert_managers_is_recognised(
+        self, cluster: ControlPlane, objects: Objects
+    ) -> None:
+        """cert-manager itself is not needed for that: it leaves its name on the Secret."""
+        apply(cluster, build(cluster, MANIFESTS / "overlays" / "standalone"))
+        cluster.apply(endpoint_slice())
+        place = ("--secret", f"{NAMESPACE}/glasswarden-certs")
+        glasswarden(cluster, "certs", "issue", *place, "--host", "glasswarden.glasswarden.svc")
+        admin, secret = cluster.as_("admin"), ("secret/glasswarden-certs", "-n", NAMESPACE)
+        admin.kubectl("annotate", *secret, "cert-manager.io/certificate-name=glasswarden")
+        admin.kubectl("patch", *secret, "-p", '{"data": {"caller-token": null}}')
+        early = glasswarden(cluster, "install", "--apply")
+        assert "glasswarden-caller holds a caller-token" in early.stderr
+        token = ("secret", "generic", "glasswarden-caller", "--from-literal=caller-token=c0ffee")
+        admin.kubectl("create", *token, "-n", NAMESPACE)
+        done = glasswarden(cluster, "install", "--apply")
+        assert done.returncode == 0, done.stderr
+        found = objects.get(OURS[0].path)
+        glasswarden(cluster, "uninstall", "--yes")
+        source = found["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+        assert source == f"{NAMESPACE}/glasswarden"
+        for entry in found["webhooks"]:
+            assert entry["clientConfig"]["service"]["path"] == "/validate/c0ffee"
 
 
 def assert_doctor_sees_the_missing_pod(cluster: ControlPlane) -> None:
