@@ -44,8 +44,10 @@ def test_every_rule_of_rbac_gives_its_reason() -> None:
 
 
 def test_the_image_is_built_from_what_is_pinned() -> None:
-    [base] = re.findall(r"^ARG PYTHON=(\S+)$", CONTAINERFILE, re.MULTILINE)
-    assert re.search(r":\d+\.\d+\.\d+-", base)
+    images = re.findall(r"^ARG \w+=(\S+)$", CONTAINERFILE, re.MULTILINE)
+    versions = {re.findall(r":(\d+\.\d+\.\d+)-", image)[0] for image in images}
+    assert len(images) == 2
+    assert len(versions) == 1
     assert "--require-hashes" in CONTAINERFILE
 
 
