@@ -3,7 +3,7 @@
 Only reads, and no Secret among them. What may not be read is noted and left out.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -97,18 +97,18 @@ def survey(objects: Objects) -> Survey:
     groups = look.groups()
     found = tuple(look.argocd())
     engines = [engine for engine, kinds in RECONCILERS.items() if groups & kinds.keys()]
-    marked, strangers, by_people = look.workloads(found)
+    seen = look.workloads(found)
     return Survey(
         argocd=found,
         flux=look.accounts("app.kubernetes.io/part-of=flux"),
         tenants=tuple(look.tenants(groups)),
         engines=tuple(engines),
-        managed=dict(marked),
+        managed=dict(seen.marked),
         autoscalers=sum(1 for _ in look.each("/apis/autoscaling/v2/horizontalpodautoscalers")),
         cert_managers=look.accounts("app.kubernetes.io/name=cainjector"),
         kedas=look.accounts("app.kubernetes.io/name=keda-operator"),
-        strangers=strangers,
-        by_people=by_people,
+        strangers=seen.strangers(),
+        by_people=seen.by_people,
         unread=tuple(look.unread),
     )
 
@@ -146,12 +146,11 @@ class _Look:
             namespace = settings["metadata"]["namespace"]
             data = settings.get("data") or {}
             controllers = [
-                *self.accounts("app.kubernetes.io/name=argocd-application-controller", namespace),
-                *self.accounts(
-                    "app.kubernetes.io/name=argocd-applicationset-controller", namespace
-                ),
-                *self._impersonated(namespace, data),
+                account
+                for name in ("argocd-application-controller", "argocd-applicationset-controller")
+                for account in self.accounts(f"app.kubernetes.io/name={name}", namespace)
             ]
+            controllers += self._impersonated(namespace, data)
             yield ArgoCDFound(
                 namespace,
                 data.get("application.resourceTrackingMethod", "annotation"),
@@ -198,34 +197,44 @@ class _Look:
         ]
         return sorted(set(found))
 
-    def workloads(
-        self, installations: tuple[ArgoCDFound, ...]
-    ) -> tuple[Counter[str], tuple[Stranger, ...], int]:
-        """Return managed objects by engine, unknown managers, and how many people wrote to."""
+    def workloads(self, installations: tuple[ArgoCDFound, ...]) -> "_Seen":
+        """Return what managed objects tell about who writes to them."""
         engines = tuple(_as_set_up(engine, installations) for engine in DEFAULT_ENGINES)
-        marked: Counter[str] = Counter()
-        fields: dict[str, set[str]] = {}
-        strangers: Counter[str] = Counter()
-        by_people = 0
+        seen = _Seen()
         for version, resource, kind in WORKLOADS:
             root = "/api/v1" if version == "v1" else f"/apis/{version}"
             for each in self.each(f"{root}/{resource}"):
                 # Items of a list do not say what they are.
                 owner = owner_of(each | {"apiVersion": version, "kind": kind}, engines)
-                if owner is None:
-                    continue
-                marked[owner.engine] += 1
-                for name, owned in _managers(each).items():
-                    if name.startswith(PEOPLES):
-                        by_people += 1
-                    elif not name.startswith((*ENGINES_OWN, *KUBERNETES_OWN)):
-                        strangers[name] += 1
-                        fields.setdefault(name, set()).update(owned)
-        ranked = [
-            Stranger(name, count, tuple(sorted(fields[name])[:MOST_FIELDS]))
-            for name, count in strangers.most_common()
-        ]
-        return marked, tuple(ranked), by_people
+                if owner is not None:
+                    seen.take(owner.engine, _managers(each))
+        return seen
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Managed objects, counted."""
+
+    marked: Counter[str] = field(default_factory=Counter)
+    by_people: int = 0
+    _objects: Counter[str] = field(default_factory=Counter)
+    _fields: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def take(self, engine: str, managers: dict[str, set[str]]) -> None:
+        """Count an object of *engine*, with the fields that each of its *managers* owns."""
+        self.marked[engine] += 1
+        self.by_people += any(name.startswith(PEOPLES) for name in managers)
+        for name, fields in managers.items():
+            if not name.startswith((*PEOPLES, *ENGINES_OWN, *KUBERNETES_OWN)):
+                self._objects[name] += 1
+                self._fields[name] |= fields
+
+    def strangers(self) -> tuple[Stranger, ...]:
+        """Return the managers that nobody knows, the busiest first."""
+        return tuple(
+            Stranger(name, count, tuple(sorted(self._fields[name])[:MOST_FIELDS]))
+            for name, count in self._objects.most_common()
+        )
 
 
 def _as_set_up(engine: Engine, installations: tuple[ArgoCDFound, ...]) -> Engine:

@@ -1,5 +1,6 @@
 """Installing, examining and taking off, on a cluster of its own: ours is cluster-wide."""
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -268,6 +269,22 @@ def test_a_policy_that_is_there_is_not_written_over(cluster: ControlPlane, tmp_p
     done = glasswarden(cluster, "init", "--output", str(tmp_path / "policy.yaml"))
     assert done.returncode == 1
     assert (tmp_path / "policy.yaml").read_text() == "mine"
+
+
+def test_an_audit_log_says_what_the_proposal_would_have_denied(
+    cluster: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    manifest = by_flux(deployment("web", namespace), "shop")
+    admin, developer = cluster.as_("admin"), cluster.as_("developer")
+    admin.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    developer.kubectl("set", "image", "deployment/web", "app=x", "-n", namespace)
+    log = tmp_path / "audit.log"
+    log.write_text("".join(json.dumps(event) + "\n" for event in cluster.audit_events()))
+    policy = tmp_path / "policy.yaml"
+    done = glasswarden(cluster, "init", "--output", str(policy), "--audit-log", str(log))
+    assert done.returncode == 0, done.stderr
+    assert "would have been denied" in done.stdout
+    assert re.search(rf"developer .* Deployment in {namespace} of flux shop", done.stdout)
 
 
 def test_fluxs_tenants_are_found(cluster: ControlPlane, namespace: str) -> None:
