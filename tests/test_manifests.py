@@ -70,8 +70,6 @@ def test_the_image_and_the_pods_run_as_the_same_nobody() -> None:
 def test_every_setting_of_the_pods_is_one_that_the_programs_read() -> None:
     known = set(re.findall(r'envvar="(GLASSWARDEN_\w+)"', sources()))
     known |= {f"GLASSWARDEN_CERTS_{each}" for each in ("LIFETIME", "SETTLE", "OVERLAP")}
-    # Read by the keys and the spool of the ledger.
-    known |= {"GLASSWARDEN_KEYS", "GLASSWARDEN_SPOOL"}
     used = {
         name
         for file in MANIFESTS.glob("**/*.yaml")

@@ -13,6 +13,7 @@ from typing import Any, Final
 from glasswarden.kube.owners import Engine, Mark
 from glasswarden.kube.owners.argocd import INSTALLATION_ID
 from glasswarden.kube.reconcilers import RECONCILERS
+from glasswarden.policy.breakglass.names import PREFIX
 from glasswarden.policy.document import Benign
 from glasswarden.policy.matching import Names, Place
 from glasswarden.policy.mode import Mode
@@ -21,9 +22,6 @@ from webhook import cel
 from webhook.registration import EXEMPT_NAMESPACES, not_exempt, outside
 
 NAME: Final = "glasswarden-floor"
-BREAK_GLASS: Final = "breakglass.glasswarden.io/"
-"""What the annotations that ask for break-glass begin with."""
-
 _USER: Final = "request.userInfo.username"
 _SUBJECT: Final = "variables.subject"
 
@@ -321,7 +319,7 @@ def _excused() -> str:
 
 def _asks(which: str) -> str:
     annotations = f"{which}.metadata.annotations"
-    asked = f"{annotations}.exists(key, key.startsWith({cel.text(BREAK_GLASS)}))"
+    asked = f"{annotations}.exists(key, key.startsWith({cel.text(PREFIX)}))"
     return cel.all_of([f"{which} != null", f"has({annotations})", asked])
 
 
