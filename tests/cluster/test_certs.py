@@ -250,8 +250,10 @@ def configuration(
     objects = objects_from(cluster.kubeconfig("admin"))
     manifest = webhook_configuration("https://127.0.0.1:9", tmp_path / "certs" / "ca.crt")
     cluster.apply(manifest)
-    yield objects, manifest
-    objects.delete(OURS[0].path)
+    validating = manifest["items"][0]  # type: ignore[index]
+    yield objects, validating
+    for each in OURS:
+        objects.delete(each.path)
 
 
 @pytest.mark.usefixtures("secret")

@@ -39,7 +39,7 @@ def _from_nothing(objects: Objects) -> Iterator[None]:
     core = f"/api/v1/namespaces/{NAMESPACE}/secrets"
     slices = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
     secrets = (f"{core}/glasswarden-certs", f"{core}/glasswarden-caller")
-    for path in (OURS[0].path, f"{slices}/glasswarden-test", *secrets):
+    for path in (*(each.path for each in OURS), f"{slices}/glasswarden-test", *secrets):
         objects.delete(path)
 
 
