@@ -10,7 +10,16 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-PURE = ("glasswarden/kube", "glasswarden/policy")
+PURE = (
+    "glasswarden/kube",
+    "glasswarden/policy",
+    "glasswarden/signals",
+    "correlator/blame",
+    "correlator/classify",
+    "correlator/detector",
+    "correlator/grants",
+    "correlator/link",
+)
 
 IMPURE_MODULES = frozenset(
     {

@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 import pytest
 
+from certs import metrics as certs_metrics
+from correlator.classify import RULES
 from glasswarden.cli.main import main
 from glasswarden.policy.decision import Clause
 from glasswarden.policy.file import parse_document
@@ -51,7 +53,11 @@ def test_every_command_shown_can_be_typed(page: Path) -> None:
             found = command.get_command(click.Context(command), words.pop(0))
             assert found is not None, line
             command = found
-        known = {option for parameter in command.params for option in parameter.opts}
+        known = {
+            option
+            for parameter in command.params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+        }
         assert {word for word in words if word.startswith("--")} <= known, line
 
 
@@ -67,7 +73,26 @@ def test_every_clause_is_explained() -> None:
     assert explained == list(Clause)
 
 
+def test_every_rule_of_drift_is_explained() -> None:
+    explained = re.findall(r"^\| `([a-z]+)` \|", (DOCS / "drift.md").read_text(), re.MULTILINE)
+    assert explained == [rule.name for rule in RULES]
+
+
+def test_every_option_of_drift_is_explained() -> None:
+    explained = set(re.findall(r"`(--[a-z-]+)", (DOCS / "drift.md").read_text()))
+    command = main.get_command(click.Context(main), "drift")
+    assert command is not None
+    known = {option for each in command.params for option in each.opts if option[:2] == "--"}
+    assert known - explained == set()
+
+
 def test_every_metric_is_documented() -> None:
     documented = set(re.findall(r"^\| `(\w+)`", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     families = {family.name for family in metrics._REGISTRY.collect()}
     assert {name.removesuffix("_total") for name in documented} == families
+
+
+def test_every_metric_of_the_keeper_is_documented() -> None:
+    documented = set(re.findall(r"^\| (\w+) \|", (DOCS / "metrics.md").read_text(), re.MULTILINE))
+    families = {family.name for family in certs_metrics.REGISTRY.collect()}
+    assert {name.removesuffix("_total") for name in documented} - {"metric"} == families

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import structlog
 
+from glasswarden.cluster.apiserver import ApiServerError
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.outage import without_record
 from glasswarden.policy.write import Write
-from webhook.apiserver import ApiServerError
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
 from webhook.metrics import GRANTS, UNRECORDED, reviews

@@ -18,17 +18,17 @@ from typing import Any
 import structlog
 from asgiref.wsgi import WsgiToAsgi
 
+from glasswarden.cluster.apiserver import ApiServer, NoAccess, access_in_cluster
+from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.keys.folder import KeysUnreadable
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.keys import open_keys
 from glasswarden.ledger.spool import new_spool
 from webhook.admission import Admission
-from webhook.apiserver import ApiServer, NoAccess, access_in_cluster
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.grant_keys import GrantKeys
-from webhook.kubeconfig import access_from
 from webhook.ledger_link import links_to
-from webhook.metrics import LATENCY, REFUSALS
+from webhook.metrics import CERTIFICATE_EXPIRY, LATENCY, REFUSALS
 from webhook.mutation import Mutation
 from webhook.namespaces import Namespaces
 from webhook.pages import new_pages
@@ -39,7 +39,7 @@ from webhook.recorder import NewSpool, Recorder
 from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.sources import Sources
-from webhook.tls import CertificateUnusable, new_context, renew
+from webhook.tls import CertificateUnusable, expiry_of, new_context, renew
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -154,6 +154,11 @@ async def _start(settings: Settings) -> _Process:
     """Open what a process needs; called inside its running event loop."""
     _calm_the_collector()
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
+
+    def show_expiry() -> None:
+        CERTIFICATE_EXPIRY.labels("serving").set(expiry_of(settings.certificate))
+
+    show_expiry()
     rules = Rules(settings.policy)
     server = _api_server(settings)
     recorder = await _recorder(settings, rules.policy.cluster)
@@ -168,7 +173,7 @@ async def _start(settings: Settings) -> _Process:
         reader,
     )
     tasks = (
-        asyncio.create_task(renew(tls, settings.certificate, settings.key)),
+        asyncio.create_task(renew(tls, settings.certificate, settings.key, show_expiry)),
         asyncio.create_task(rules.follow()),
         asyncio.create_task(reader.keys.follow()),
         asyncio.create_task(recorder.deliver()),

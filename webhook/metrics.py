@@ -75,6 +75,15 @@ POLICY_RELOADS: Final = Counter(
     ["outcome"],
     registry=_REGISTRY,
 )
+# With a label, though it has one value: without, the parent process, which serves nothing, would
+# say 0 from its start on, and be the earliest of all.
+CERTIFICATE_EXPIRY: Final = Gauge(
+    "glasswarden_certificate_expiry_timestamp_seconds",
+    "When the certificate stops being valid: the earliest of all processes",
+    ["certificate"],
+    registry=_REGISTRY,
+    multiprocess_mode="livemin",
+)
 LATENCY: Final = Histogram(
     "glasswarden_review_seconds",
     "Time from the whole request to its answer",

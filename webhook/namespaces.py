@@ -11,10 +11,10 @@ from typing import Final
 
 import structlog
 
+from glasswarden.cluster.apiserver import ApiServer, ApiServerError, NotFound
 from glasswarden.kube.objects import Object, labels_of
 from glasswarden.policy.breakglass import names
 from webhook import watched
-from webhook.apiserver import ApiServer, ApiServerError, NotFound
 from webhook.review import Resource
 from webhook.watched import Watched
 

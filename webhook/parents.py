@@ -8,9 +8,9 @@ whose object it is.
 
 import threading
 
+from glasswarden.cluster.apiserver import ApiServer
 from glasswarden.kube.objects import Object
 from webhook import watched
-from webhook.apiserver import ApiServer
 from webhook.review import Resource
 from webhook.watched import Watched
 

@@ -62,17 +62,37 @@ class PolicyTooLarge(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """A Service in front of the webhook, in the cluster that it guards."""
+
+    namespace: str
+    name: str
+    port: int = 443
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where the API server reaches a webhook, and how each knows the other."""
 
-    url: str
+    address: str | Service
+    """A URL, or a Service of the cluster."""
     authority_pem: bytes
     caller_token: str
+
+    def client(self, verb: str) -> dict[str, Any]:
+        """Return the `clientConfig` for what the API server asks: `validate` or `mutate`."""
+        path = f"/{verb}/{self.caller_token}"
+        bundle = {"caBundle": base64.b64encode(self.authority_pem).decode()}
+        if isinstance(self.address, str):
+            return {"url": f"{self.address.rstrip('/')}{path}", **bundle}
+        at = self.address
+        service = {"namespace": at.namespace, "name": at.name, "port": at.port, "path": path}
+        return {"service": service, **bundle}
 
 
 def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
     """Return the ValidatingWebhookConfiguration for a webhook at *endpoint*."""
-    client = _client(endpoint, "validate")
+    client = endpoint.client("validate")
     entries = [
         _guard(policy, client),
         _scale(policy, client),
@@ -84,7 +104,7 @@ def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, An
 
 def mutating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
     """Return the MutatingWebhookConfiguration: asked only where break-glass has left a trace."""
-    client = _client(endpoint, "mutate")
+    client = endpoint.client("mutate")
     entries = [
         _stamps(policy, client),
         _stamps_within(policy, client),
@@ -94,17 +114,9 @@ def mutating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]
     return _configuration("MutatingWebhookConfiguration", policy, entries)
 
 
-def configurations(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
-    """Return both as one List, for `kubectl apply`."""
-    both = [validating_configuration(policy, endpoint), mutating_configuration(policy, endpoint)]
-    return {"apiVersion": "v1", "kind": "List", "items": both}
-
-
-def _client(endpoint: Endpoint, path: str) -> dict[str, str]:
-    return {
-        "url": f"{endpoint.url.rstrip('/')}/{path}/{endpoint.caller_token}",
-        "caBundle": base64.b64encode(endpoint.authority_pem).decode(),
-    }
+def configurations(policy: Policy, endpoint: Endpoint) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return both, the validating one first."""
+    return validating_configuration(policy, endpoint), mutating_configuration(policy, endpoint)
 
 
 def _configuration(kind: str, policy: Policy, entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -120,12 +132,12 @@ def _configuration(kind: str, policy: Policy, entries: list[dict[str, Any]]) -> 
     }
 
 
-def _guard(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+def _guard(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     conditions = {
         "guarded": _guarded(policy),
         "not-an-event": "!(request.resource.resource in ['events', 'leases'])",
         "not-its-controller": f"!({_controller_of_its_own(policy)})",
-        **_not_exempt(policy),
+        **not_exempt(policy),
     }
     # A subresource is not covered by `*`; these two change the pod itself.
     resources = ["*", "pods/ephemeralcontainers", "pods/resize"]
@@ -133,13 +145,13 @@ def _guard(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     return entry | {"failurePolicy": "Fail"}
 
 
-def _scale(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     """Return the entry for `scale`, where no condition can see whose object it is.
 
     Unmanaged objects are scaled through it too, so an outage of ours must not stop that: it fails
     open, and the API server's audit log says so.
     """
-    entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], _not_exempt(policy))
+    entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], not_exempt(policy))
     return entry | {"failurePolicy": "Ignore"}
 
 
@@ -152,7 +164,7 @@ def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     signs |= {("annotation", name) for name in names.ANNOTATIONS}
     fields = {kind: sorted(key for each, key in signs if each == kind) for kind, _ in signs}
     touched = cel.any_of(_differs(f"{kind}s", keys) for kind, keys in sorted(fields.items()))
-    conditions = {"touches-marks": touched, **_not_exempt(policy)}
+    conditions = {"touches-marks": touched, **not_exempt(policy)}
     resources = [f"{name}/status" for name in LOOSE_STATUS]
     return _entry(STATUS, client, resources, ["UPDATE"], conditions) | {"failurePolicy": "Fail"}
 
@@ -173,7 +185,7 @@ def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     conditions = {
         "granted": f"oldObject != null && {cel.carries('oldObject', _GRANT)}",
         "its-controller": _controller_of_its_own(policy),
-        **_not_exempt(policy),
+        **not_exempt(policy),
     }
     return _entry(HOLD, client, ["*"], ["DELETE"], conditions) | {"failurePolicy": "Ignore"}
 
@@ -186,7 +198,7 @@ def _stamps(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     conditions = {
         "breaks-glass": _breaks_glass(),
         "not-its-controller": f"!({_controller_of_its_own(policy)})",
-        **_not_exempt(policy),
+        **not_exempt(policy),
     }
     # Another webhook may change fields after ours: they belong to what is remembered.
     return _mutating(STAMP, client, conditions) | {"reinvocationPolicy": "IfNeeded"}
@@ -198,7 +210,7 @@ def _stamps_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
         "guarded": _guarded(policy),
         "not-asked-already": f"!({_breaks_glass()})",
         "not-its-controller": f"!({_controller_of_its_own(policy)})",
-        **_not_exempt(policy),
+        **not_exempt(policy),
     }
     entry = _within_granted(_mutating(STAMP_WITHIN, client, conditions))
     return entry | {"reinvocationPolicy": "IfNeeded"}
@@ -212,7 +224,7 @@ def _holds(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     conditions = {
         "breaks-glass": _breaks_glass(),
         "its-controller": _controller_of_its_own(policy),
-        **_not_exempt(policy),
+        **not_exempt(policy),
     }
     return _mutating(HOLD, client, conditions)
 
@@ -225,7 +237,7 @@ def _holds_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     conditions = {
         "not-asked-already": f"!({_breaks_glass()})",
         "its-controller": _controller_of_its_own(policy),
-        **_not_exempt(policy),
+        **not_exempt(policy),
     }
     return _within_granted(_mutating(HOLD_WITHIN, client, conditions))
 
@@ -256,7 +268,7 @@ def _breaks_glass() -> str:
 
 def _entry(
     name: str,
-    client: dict[str, str],
+    client: dict[str, Any],
     resources: list[str],
     operations: list[str],
     conditions: dict[str, str],
@@ -277,7 +289,7 @@ def _entry(
         ],
         # An object that is written under another version is asked about all the same.
         "matchPolicy": "Equivalent",
-        "namespaceSelector": _outside(EXEMPT_NAMESPACES),
+        "namespaceSelector": outside(EXEMPT_NAMESPACES),
         "matchConditions": [
             {"name": name, "expression": expression} for name, expression in conditions.items()
         ],
@@ -298,7 +310,8 @@ def _check_limits(name: str, conditions: dict[str, str]) -> None:
             )
 
 
-def _outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
+def outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
+    """Return the selector of every namespace but *namespaces*."""
     key = "kubernetes.io/metadata.name"
     return {"matchExpressions": [{"key": key, "operator": "NotIn", "values": list(namespaces)}]}
 
@@ -351,7 +364,7 @@ def _owned_by(engine: Engine) -> str:
     return cel.any_of([_old_or_new(_signs(engine)), f"request.kind.group in {cel.listed(groups)}"])
 
 
-def _not_exempt(policy: Policy) -> dict[str, str]:
+def not_exempt(policy: Policy) -> dict[str, str]:
     """Return the conditions that keep those away who are never asked."""
     group = cel.text(policy.document.emergency_group)
     conditions = {

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import structlog
 
+from glasswarden.cluster.apiserver import ApiServer, ApiServerError
 from glasswarden.kube.owners import Owner
 from glasswarden.policy.write import Source
-from webhook.apiserver import ApiServer, ApiServerError
 
 FRESH_SECONDS: Final = 300.0
 RETRY_SECONDS: Final = 10.0

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import structlog
 
+from glasswarden.cluster.apiserver import ApiServer, ApiServerError, Expired, NotFound
 from glasswarden.kube.objects import Object
-from webhook.apiserver import ApiServer, ApiServerError, Expired, NotFound
 from webhook.review import Resource
 
 _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"

@@ -17,6 +17,10 @@ PATIENCE = "10s"
 """How long one object may take to be looked up."""
 
 
+class KubectlFailed(click.ClickException):
+    """kubectl ended with an error; the message is its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kubectl:
     """kubectl, with the flags that every call of one command shares."""
@@ -72,9 +76,9 @@ class Kubectl:
             return subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
         except subprocess.CalledProcessError as error:
             said = error.stderr.strip() or f"kubectl ended with {error.returncode}"
-            raise click.ClickException(said) from error
+            raise KubectlFailed(said) from error
         except OSError as error:
-            raise click.ClickException(f"kubectl could not be run: {error}") from error
+            raise KubectlFailed(f"kubectl could not be run: {error}") from error
 
 
 def named(ref: Ref) -> tuple[str, ...]:

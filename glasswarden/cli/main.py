@@ -9,17 +9,25 @@ from glasswarden.cli.lazy import LazyGroup
 
 COMMANDS: Final = {
     "approve": "glasswarden.cli.breakglass.approve",
+    "blame": "glasswarden.cli.blame",
     "break": "glasswarden.cli.breakglass.ask",
     "certs": "glasswarden.cli.certs",
     "close": "glasswarden.cli.breakglass.close",
     "demo": "glasswarden.cli.demo",
+    "doctor": "glasswarden.cli.doctor",
+    "drift": "glasswarden.cli.drift",
     "extend": "glasswarden.cli.breakglass.extend",
     "grants": "glasswarden.cli.grants.listing",
+    "init": "glasswarden.cli.init",
+    "install": "glasswarden.cli.install",
     "keys": "glasswarden.cli.keys",
     "ledger": "glasswarden.cli.ledger",
     "manifests": "glasswarden.cli.manifests",
     "policy": "glasswarden.cli.policy",
+    "report": "glasswarden.cli.report",
     "status": "glasswarden.cli.breakglass.status",
+    "uninstall": "glasswarden.cli.uninstall",
+    "up": "glasswarden.cli.up",
     "webhook": "glasswarden.cli.webhook",
 }
 """Each command by the module that defines it as `command`."""

@@ -105,6 +105,10 @@ class Path(msgspec.Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Path) and self.steps == other.steps
 
+    def __ne__(self, other: object) -> bool:
+        # A Struct has one of its own, which knows nothing of ours.
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.steps)
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from glasswarden.ledger.masking import Masks, make_mask, open_masks
+from glasswarden.ledger.mask_keys import make_mask, open_masks
+from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.signing import Signer, make_signer, open_signer
 
 

@@ -166,17 +166,17 @@ def _remembered(write: Write, policy: Policy, now: datetime) -> Marks:
     if not isinstance(cover, Cover) or not cover.stamp.hold:
         return {}
     live = live_grant(write, policy, now)
-    if live is not None and cover.namespaced and not live.namespace:
-        return {}  # somebody has a grant on the object itself, and keeps it
     held = merged(write.target, live.held if live else (), write.changes)
-    if live is not None and live.id == cover.stamp.id and live.held == held:
+    if live is not None and not live.namespace:
+        # Somebody's grant on the object itself stays theirs; it only remembers more.
+        remembers = live
+    else:
+        around = write.glass.namespace_uid if cover.namespaced else ""
+        remembers = msgspec.structs.replace(cover.stamp, uid=write.target.uid, namespace=around)
+    if not remembers.hold or (live is not None and (live.id, live.held) == (remembers.id, held)):
         return {}
-    stamp = msgspec.structs.replace(
-        cover.stamp,
-        uid=write.target.uid,
-        version=write.glass.version,
-        held=held,
-        namespace=write.glass.namespace_uid if cover.namespaced else "",
-        trial=write.dry_run,
-    )
-    return {names.GRANT: stamp}
+    return {
+        names.GRANT: msgspec.structs.replace(
+            remembers, version=write.glass.version, held=held, trial=write.dry_run
+        )
+    }

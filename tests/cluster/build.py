@@ -1,8 +1,9 @@
 """Build the programs of `catalogue` from their Go modules, once a machine.
 
-`python -m tests.cluster.build kubernetes` or `… gitops` builds what is missing in the cache;
-`--list` says what there is. A program appears in the cache whole or not at all, and two builds of
-the same module wait for each other. Programs in `$KUBEBUILDER_ASSETS` are taken as they are.
+`python -m tests.cluster.build kubernetes`, `… gitops` or `… render` builds what is missing in the
+cache; `--list` says what there is. A program appears in the cache whole or not at all, and two
+builds of the same module wait for each other. Programs in `$KUBEBUILDER_ASSETS` are taken as they
+are.
 """
 
 import argparse

@@ -120,4 +120,25 @@ ARGOCD: Final = Module(
     manifests="manifests/crds",
 )
 GITOPS: Final = (SOURCE_CONTROLLER, KUSTOMIZE_CONTROLLER, ARGOCD)
-GROUPS: Final = {"kubernetes": KUBERNETES, "gitops": GITOPS}
+KUSTOMIZE: Final = Module(
+    "kustomize",
+    "sigs.k8s.io/kustomize/kustomize/v5",
+    (Program("kustomize", "sigs.k8s.io/kustomize/kustomize/v5", 10),),
+)
+HELM: Final = Module(
+    "helm",
+    "helm.sh/helm/v4",
+    (Program("helm", "helm.sh/helm/v4/cmd/helm", 104),),
+)
+RENDER: Final = (KUSTOMIZE, HELM)
+PROMTOOL: Final = Module(
+    "promtool",
+    "github.com/prometheus/prometheus",
+    (Program("promtool", "github.com/prometheus/prometheus/cmd/promtool", 386),),
+)
+GROUPS: Final = {
+    "kubernetes": KUBERNETES,
+    "gitops": GITOPS,
+    "render": RENDER,
+    "promtool": (PROMTOOL,),
+}

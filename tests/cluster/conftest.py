@@ -14,12 +14,13 @@ import pytest
 
 from tests.cache import PackageOutOfReach
 from tests.cluster.argocd import ArgoCD, RedisMissing, find_redis
-from tests.cluster.build import BuildFailed, build, missing
+from tests.cluster.build import BuildFailed, build, missing, programs
 from tests.cluster.catalogue import (
     ARGOCD,
     GITOPS,
     KUBERNETES,
     KUSTOMIZE_CONTROLLER,
+    RENDER,
     SOURCE_CONTROLLER,
     Module,
 )
@@ -40,6 +41,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = set(getattr(item, "fixturenames", ()))
         if HERE in item.path.parents and "cluster" in fixtures:
             item.add_marker(pytest.mark.cluster)
+        if HERE in item.path.parents and "renderers" in fixtures:
+            item.add_marker(pytest.mark.render)
         if HERE in item.path.parents and fixtures & RECONCILERS:
             item.add_marker(pytest.mark.gitops)
 
@@ -51,6 +54,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     marks = {mark.name for item in session.items for mark in item.iter_markers()}
     wanted = [
         *(KUBERNETES if "cluster" in marks else ()),
+        *(RENDER if "render" in marks else ()),
         *(GITOPS if "gitops" in marks and nothing_is_skipped() else ()),
     ]
     capture = session.config.pluginmanager.getplugin("capturemanager")
@@ -121,6 +125,15 @@ def git_repository(tmp_path: Path) -> Iterator[GitRepository]:
     """Return an empty Git repository that is served on loopback."""
     with serve_repository(tmp_path / "git") as repository:
         yield repository
+
+
+@pytest.fixture
+def renderers(_programs: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Put the real kustomize and helm before all other programs; return where they are."""
+    found = programs(RENDER)
+    folders = [str(program.parent) for program in found.values()]
+    monkeypatch.setenv("PATH", os.pathsep.join((*folders, os.environ.get("PATH", os.defpath))))
+    return found
 
 
 @pytest.fixture(scope="session")

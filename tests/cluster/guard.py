@@ -16,6 +16,7 @@ from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.attempts import attempts_in
 from glasswarden.ledger.record import Attempt
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.kubectl import Caller
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
 from webhook.key_folder import make_key_folder
 
@@ -54,11 +55,15 @@ class Guard:
 
 @contextmanager
 def guarding(
-    cluster: ControlPlane, folder: Path, policy: str = "", role: str | None = "view"
+    cluster: ControlPlane,
+    folder: Path,
+    policy: str = "",
+    role: str | None = "view",
+    account: Caller | None = None,
 ) -> Iterator[Guard]:
     """Run the webhook in *folder* and register it with *cluster*; undo both at the end."""
     with (
-        serving(cluster, folder, policy, role) as guard,
+        serving(cluster, folder, policy, role, account) as guard,
         registered(cluster, guard.url, guard.certificates.authority, guard.policy),
     ):
         yield guard
@@ -66,15 +71,22 @@ def guarding(
 
 @contextmanager
 def serving(
-    cluster: ControlPlane, folder: Path, policy: str = "", role: str | None = "view"
+    cluster: ControlPlane,
+    folder: Path,
+    policy: str = "",
+    role: str | None = "view",
+    account: Caller | None = None,
 ) -> Iterator[Guard]:
     """Run the webhook in *folder*, without telling the API server.
 
-    *policy* is the policy file below its head, *role* what the webhook itself may do.
+    *policy* is the policy file below its head, *role* what the webhook itself may do, unless it
+    runs as an *account* that exists already.
     """
     certificates = issue_into(folder / "certs", [LOOPBACK], datetime.now(UTC))
     (folder / "policy.yaml").write_text(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{policy}")
-    account = cluster.service_account("glasswarden", f"webhook-{role or 'without-rights'}", role)
+    account = account or cluster.service_account(
+        "glasswarden", f"webhook-{role or 'without-rights'}", role
+    )
     ledger = f"sqlite://{folder.resolve()}/ledger.db"
     make_key_folder(folder / "keys", datetime.now(UTC))
     with cluster.new_processes() as processes:

@@ -152,4 +152,4 @@ def test_the_list_says_what_is_built_and_where(
 def test_an_unknown_group_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build.main(["everything"])
-    assert "kubernetes, gitops" in capsys.readouterr().err
+    assert "kubernetes, gitops, render" in capsys.readouterr().err

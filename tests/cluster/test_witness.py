@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,19 @@ def deploy(flux_account: Caller, namespace: str, *names: str) -> None:
 
 
 def log_of(guard: Guard, file: Path, without: str = "") -> Path:
-    """Return the audit log so far as a file, but for the events that speak of *without*.
+    """Return the audit log since the guard is there, but for the events that speak of *without*.
 
-    A last write, of something that nobody guards, ends it: a log covers what is before its end.
+    Earlier guards on the same API server had ledgers of their own. A last write, of something that
+    nobody guards, ends it: a log covers what is before its end.
     """
     time.sleep(1.5)
     guard.cluster.as_("admin").kubectl("create", "namespace", f"end-{time.monotonic_ns()}")
-    events = [json.dumps(event) for event in guard.cluster.audit_events()]
+    begun = datetime.fromtimestamp(guard.policy.stat().st_mtime, UTC)
+    events = [
+        json.dumps(event)
+        for event in guard.cluster.audit_events()
+        if datetime.fromisoformat(event["requestReceivedTimestamp"]) >= begun
+    ]
     kept = [event for event in events if not without or without not in event]
     file.write_text("".join(f"{event}\n" for event in kept))
     return file

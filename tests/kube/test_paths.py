@@ -122,6 +122,7 @@ def test_what_is_no_path_says_where(text: str, position: int, problem: str) -> N
 def test_paths_are_values() -> None:
     one, other = parse_path("/a[b=c]/d"), path_of("a", Select((("b", "c"),)), "d")
     assert one == other
+    assert not one != other  # noqa: SIM202 - both ways of asking
     assert len({one, other}) == 1
     assert one != parse_path("/a[b=c]")
     assert one / Key("e") == parse_path("/a[b=c]/d/e")

@@ -8,7 +8,7 @@ import pytest
 from glasswarden.keys.folder import rotate
 from glasswarden.ledger.errors import KeyUnusable
 from glasswarden.ledger.keys import make_keys, open_keys
-from glasswarden.ledger.masking import PREFIX
+from glasswarden.ledger.mask_keys import PREFIX
 from glasswarden.ledger.signing import FILE, is_signed
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -495,6 +495,9 @@ class TestNamespaces:
         server.annotate(RESPONDER, ASK, "shop")
         assert granted(server.update(RESPONDER, spec=MORE)) is Act.USED
         assert granted(server.update(SECOND, spec={"paused": True})) is Act.USED
+        live = server.live()
+        assert live is not None
+        assert (live.actor, live.held) == (SECOND.name, ("/spec/paused", "/spec/replicas"))
 
     def test_that_is_not_taken_off_by_hand(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "shop")

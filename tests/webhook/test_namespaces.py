@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from glasswarden.cluster.apiserver import ApiServerError, NotFound
 from glasswarden.kube.objects import Object
 from glasswarden.policy.breakglass.names import ACTIVE
-from webhook.apiserver import ApiServerError, NotFound
 from webhook.namespaces import NAMESPACES, Namespaces, NamespaceUnknown
 from webhook.watched import Watched
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from webhook.apiserver import ApiServerError, Expired
+from glasswarden.cluster.apiserver import ApiServerError, Expired
 from webhook.review import Resource
 from webhook.watched import Watched
 

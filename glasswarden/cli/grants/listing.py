@@ -24,7 +24,8 @@ from glasswarden.cli.ledger.options import keys_option, opened, sentences
 from glasswarden.cli.ledger.words import counted
 from glasswarden.cli.printable import printable
 from glasswarden.ledger.address import is_postgres, keys_beside
-from glasswarden.ledger.masking import Masks, open_masks
+from glasswarden.ledger.mask_keys import open_masks
+from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, ChangedField
 
 OWED: Final = frozenset({State.OPEN, State.OVERDUE, State.UNCHECKED})

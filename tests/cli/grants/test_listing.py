@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from glasswarden.cli.main import main
-from glasswarden.ledger.masking import make_mask, open_masks
+from glasswarden.ledger.mask_keys import make_mask, open_masks
 from glasswarden.ledger.record import Attempt, ChangedField
 from glasswarden.ledger.sqlite import open_sqlite
 from tests.ledger.builders import an_attempt, records_of

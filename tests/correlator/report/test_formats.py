@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from correlator.report.markdown import render_markdown
-from correlator.report.model import Report, as_json
+from correlator.report.model import Report, as_json, schema
 from correlator.report.page import render_page
 from correlator.report.table import COLUMNS, render_csv
 from tests.correlator.report.builders import HOSTILE, a_hostile_report, the_report
@@ -45,6 +45,11 @@ def test_a_report_reads_as_it_did(name: str) -> None:
 def _golden(name: str) -> str:
     with (GOLDEN / name).open(newline="") as file:
         return file.read()
+
+
+def test_the_published_schema_is_that_of_the_code() -> None:
+    published = Path(__file__).parents[3] / "docs" / "report.schema.json"
+    assert json.loads(published.read_text()) == json.loads(json.dumps(schema()))
 
 
 class TestHostileText:

@@ -1,4 +1,4 @@
-"""Reading a kubeconfig, for a webhook that runs outside the cluster it guards.
+"""Reading a kubeconfig, for a program that runs outside the cluster it works on.
 
 Certificates, keys and tokens count, inline or as files. A kubeconfig that runs a program for its
 credentials is refused with a sentence: a server needs credentials that last.
@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from webhook.apiserver import Access, NoAccess
+from glasswarden.cluster.apiserver import Access, NoAccess
 
 
 def access_from(path: Path) -> Access:

@@ -1,7 +1,8 @@
-"""A small client of the API server, for the few reads that the webhook makes.
+"""A small client of the API server, for the few requests that the programs make.
 
 The official client would cost every worker more memory and start-up time than the rest of the
-program; what is needed here is a GET and a watch. It is used from threads, never on the hot path.
+webhook; what is needed here is a GET, a watch and a rehearsed apply. It is used from threads, never
+on the webhook's hot path, and it changes nothing in the cluster.
 """
 
 import json
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import urllib3
 
@@ -19,6 +21,10 @@ _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 CONNECT_SECONDS: Final = 2.0
 READ_SECONDS: Final = 2.0
+CONNECTIONS: Final = 16
+"""Connections that are kept for later: each watch takes one."""
+LIST_SECONDS: Final = 60.0
+"""What a page of a list may take; large clusters are slow to encode one."""
 WATCH_SECONDS: Final = 300
 """How long one watch lasts before it is begun anew; a connection that died is found by then."""
 
@@ -29,6 +35,14 @@ class ApiServerError(Exception):
 
 class NotFound(ApiServerError):
     """It has no such object, or no such kind."""
+
+
+class Forbidden(ApiServerError):
+    """We may not read it: ask for the right, or do without."""
+
+
+class Unreachable(ApiServerError):
+    """Nobody answered, or the connection broke."""
 
 
 class Expired(ApiServerError):
@@ -65,13 +79,31 @@ def access_in_cluster() -> Access:
 class ApiServer:
     """Reads from one API server. Safe to use from several threads."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, user_agent: str = "glasswarden-webhook") -> None:
         self._access = access
-        self._pool = urllib3.PoolManager(ssl_context=access.tls, retries=False)
+        self._user_agent = user_agent
+        self._pool = urllib3.PoolManager(ssl_context=access.tls, retries=False, maxsize=CONNECTIONS)
 
     def get(self, path: str, accept: str = "application/json") -> dict[str, Any]:
         """Return the object or list at *path*."""
-        response = self._request(path, accept, READ_SECONDS, stream=False)
+        decoded: dict[str, Any] = json.loads(self.fetch(path, accept, READ_SECONDS))
+        return decoded
+
+    def fetch(
+        self, path: str, accept: str = "application/json", seconds: float = LIST_SECONDS
+    ) -> bytes:
+        """Return what stands at *path*, not decoded."""
+        return self._request(path, accept, seconds, stream=False).data
+
+    def rehearse_apply(self, path: str, manifest: dict[str, Any], manager: str) -> dict[str, Any]:
+        """Return what *path* would hold had *manager* applied *manifest*; nothing is stored."""
+        response = self._request(
+            f"{path}?dryRun=All&force=true&fieldManager={quote(manager)}",
+            "application/json",
+            LIST_SECONDS,
+            stream=False,
+            body=json.dumps(manifest).encode(),
+        )
         decoded: dict[str, Any] = json.loads(response.data)
         return decoded
 
@@ -85,26 +117,29 @@ class ApiServer:
             for line in _lines(response):
                 yield json.loads(line)
         except urllib3.exceptions.HTTPError as error:
-            raise ApiServerError(f"the watch of {path} broke: {error}") from error
+            raise Unreachable(f"the watch of {path} broke: {error}") from error
         finally:
             response.close()
 
     def _request(
-        self, path: str, accept: str, seconds: float, *, stream: bool
+        self, path: str, accept: str, seconds: float, *, stream: bool, body: bytes | None = None
     ) -> urllib3.BaseHTTPResponse:
-        headers = {"Accept": accept, "User-Agent": "glasswarden-webhook"}
+        headers = {"Accept": accept, "User-Agent": self._user_agent}
+        if body is not None:
+            headers["Content-Type"] = "application/apply-patch+yaml"
         try:
             if token := self._token():
                 headers["Authorization"] = f"Bearer {token}"
             response = self._pool.request(
-                "GET",
+                "GET" if body is None else "PATCH",
                 f"{self._access.server}{path}",
                 headers=headers,
+                body=body,
                 timeout=urllib3.Timeout(CONNECT_SECONDS, seconds),
                 preload_content=not stream,
             )
         except (OSError, urllib3.exceptions.HTTPError) as error:
-            raise ApiServerError(f"{path}: {error}") from error
+            raise Unreachable(f"{path}: {error}") from error
         if response.status != HTTPStatus.OK:
             response.close()
             failure = _FAILURES.get(response.status, ApiServerError)
@@ -117,6 +152,8 @@ class ApiServer:
 
 
 _FAILURES: Final[dict[int, type[ApiServerError]]] = {
+    HTTPStatus.UNAUTHORIZED: Forbidden,
+    HTTPStatus.FORBIDDEN: Forbidden,
     HTTPStatus.NOT_FOUND: NotFound,
     HTTPStatus.GONE: Expired,
 }

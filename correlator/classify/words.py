@@ -1,0 +1,27 @@
+"""Words that rules share: how an object is named on a command line, and how a manager is called."""
+
+import shlex
+
+from correlator.finding import Finding, time_as_text
+from glasswarden.kube.objects import Ref
+
+
+def kubectl(verb: str, ref: Ref, *more: str) -> str:
+    """Return the kubectl command that does *verb* to *ref*."""
+    kind = f"{ref.kind}.{ref.group}" if ref.group else ref.kind
+    place = ["-n", ref.namespace] if ref.namespace else []
+    return shlex.join(["kubectl", *verb.split(), f"{kind.lower()}/{ref.name}", *place, *more])
+
+
+def holders(finding: Finding) -> str:
+    """Return the command that shows who holds each field of the object."""
+    return kubectl("get", finding.ref, "-o", "yaml", "--show-managed-fields")
+
+
+def writer(finding: Finding) -> str:
+    """Return who wrote the live value and when, as far as managedFields tell."""
+    if not finding.managers:
+        return "no field manager holds it"
+    text = f"field manager {finding.managers[0]!r} holds it"
+    since = time_as_text(finding.since)
+    return f"{text} since {since}" if since else text

@@ -1,0 +1,113 @@
+"""Manifests as files hold them: documents, lists of objects, and those that are broken.
+
+Each document stands alone: one that cannot be read costs itself, and is reported with its line.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from correlator.declared.yaml_values import YamlInvalid, parse_yaml
+from correlator.finding import Incomplete
+from glasswarden.kube.objects import Object
+
+_SEPARATOR: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_BLANK: Final = re.compile(r"(?:\s*(?:#[^\n]*)?(?:\n|$))*(?:\.\.\.\s*)?")
+
+_decode_json: Final = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An object that Git declares, and where."""
+
+    manifest: Object
+    origin: str
+    """The file and the line at which the document begins, for a person to open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """What a place declares, and what of it could not be read."""
+
+    objects: tuple[Declared, ...] = ()
+    incomplete: tuple[Incomplete, ...] = ()
+    revision: str = ""
+    """The commit that it was read at, where it came from Git."""
+
+
+def joined(parts: Iterable[Manifests]) -> Manifests:
+    """Return *parts* as one."""
+    listed = tuple(parts)
+    return Manifests(
+        tuple(each for part in listed for each in part.objects),
+        tuple(each for part in listed for each in part.incomplete),
+    )
+
+
+def parse_documents(text: str, file: str) -> Manifests:
+    """Return the objects in *text*, which *file* holds."""
+    objects: list[Declared] = []
+    incomplete: list[Incomplete] = []
+    for line, document in _documents(text):
+        try:
+            objects += _objects(_parse(document), file, line)
+        except YamlInvalid as error:
+            where = f"{file}, line {line + error.line}"
+            incomplete.append(Incomplete(where, f"not YAML: {error}"))
+        except _NoObject as error:
+            incomplete.append(Incomplete(f"{file}, line {line}", str(error)))
+    return Manifests(tuple(objects), tuple(incomplete))
+
+
+class _NoObject(ValueError):
+    """A document that is no Kubernetes object."""
+
+
+def _documents(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each document that is not blank, with the line it begins at."""
+    line = 1
+    for document in _SEPARATOR.split(text.removeprefix("\ufeff")):
+        if not _BLANK.fullmatch(document):
+            body = document.lstrip("\n")
+            skipped = len(document) - len(body)
+            yield line + skipped, body
+        line += document.count("\n")
+
+
+def _parse(document: str) -> Any:  # noqa: ANN401 - any JSON value
+    if document.startswith(("{", "[")):
+        # JSON is YAML, and is read a hundred times faster as what it is.
+        try:
+            return _decode_json(document)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            pass
+    return parse_yaml(document)
+
+
+def _objects(value: Any, file: str, line: int) -> list[Declared]:  # noqa: ANN401 - any JSON value
+    if value is None:
+        return []
+    if not isinstance(value, dict):
+        raise _NoObject("not a Kubernetes object: not a map")
+    items = value.get("items")
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+        return [each for item in items for each in _objects(item, file, line)]
+    _check(value)
+    return [Declared(value, f"{file}:{line}")]
+
+
+def _check(value: Object) -> None:
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    for key, found in (
+        ("apiVersion", value.get("apiVersion")),
+        ("kind", value.get("kind")),
+        ("metadata.name", name),
+    ):
+        if not isinstance(found, str) or not found:
+            raise _NoObject(f"not a Kubernetes object: no {key}")

@@ -1,0 +1,9 @@
+"""Why nothing, or not everything, that Git declares could be read."""
+
+
+class DeclaredUnreadable(Exception):
+    """What is declared cannot be read at all; the message says what to mend."""
+
+
+class ProgramMissing(DeclaredUnreadable):
+    """A program that is needed is not installed; the message names it."""

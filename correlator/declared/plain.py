@@ -1,0 +1,63 @@
+"""Plain YAML and JSON: every file below a folder, or one file.
+
+A folder inside that is for Kustomize is built, as Flux does; a chart inside is not guessed at: it
+needs values and a name.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from correlator.declared.documents import Manifests, joined, parse_documents
+from correlator.declared.errors import DeclaredUnreadable
+from correlator.declared.helm import is_chart
+from correlator.declared.kustomize import build_kustomization, is_kustomization
+from correlator.finding import Incomplete
+
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+
+
+def read_plain(path: Path) -> Manifests:
+    """Return what the files at or below *path* declare; hidden ones are passed over."""
+    if path.is_file():
+        return _read_file(path, path.name)
+    if not path.is_dir():
+        raise DeclaredUnreadable(f"{path} does not exist")
+    return joined(_read_below(path))
+
+
+def _read_below(root: Path) -> Iterator[Manifests]:
+    pending = [root]
+    while pending:
+        folder = pending.pop()
+        name = str(folder.relative_to(root))
+        if folder != root and is_chart(folder):
+            why = "a Helm chart inside a folder of manifests: give it as --path of its own"
+            yield Manifests(incomplete=(Incomplete(name, why),))
+        elif folder != root and is_kustomization(folder):
+            yield _build(folder, name)
+        else:
+            entries = [entry for entry in sorted(folder.iterdir()) if entry.name[0] != "."]
+            pending += [entry for entry in reversed(entries) if _is_folder(entry)]
+            for file in entries:
+                if file.suffix in _SUFFIXES and file.is_file():
+                    yield _read_file(file, str(file.relative_to(root)))
+
+
+def _is_folder(entry: Path) -> bool:
+    # A link to a folder above would be walked for ever.
+    return entry.is_dir() and not entry.is_symlink()
+
+
+def _build(folder: Path, name: str) -> Manifests:
+    try:
+        return build_kustomization(folder)
+    except DeclaredUnreadable as error:
+        return Manifests(incomplete=(Incomplete(name, str(error)),))
+
+
+def _read_file(file: Path, name: str) -> Manifests:
+    try:
+        return parse_documents(file.read_text("utf-8"), name)
+    except (OSError, UnicodeDecodeError) as error:
+        return Manifests(incomplete=(Incomplete(name, f"cannot be read: {error}"),))

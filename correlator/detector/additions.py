@@ -1,0 +1,147 @@
+"""Live fields that Git does not declare and that somebody put there: a variable, a container.
+
+Found by what managedFields say others hold. What nobody holds was filled in by the API server or by
+a mutating webhook; of that, only whole items of lists can be told from defaults.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from correlator.detector.defaults import is_default
+from correlator.detector.leaves import Lookup
+from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.lookup import value_after
+from glasswarden.kube.managed import FieldsV1, parse_step
+from glasswarden.kube.paths import ROOT, Index, Key, Path, Select, Step, path_of
+from glasswarden.kube.schema import Shape
+
+_Node: TypeAlias = tuple[Path, FieldsV1, Value, Value]
+"""A place, what a manager holds there, and its declared and live values."""
+
+_PODS: Final = (
+    path_of("spec", "template", "spec"),
+    path_of("spec"),
+    path_of("spec", "jobTemplate", "spec", "template", "spec"),
+)
+_INJECTABLE: Final = ("initContainers", "containers", "volumes")
+_TOKEN_VOLUME: Final = "kube-api-access-"  # noqa: S105 - a name
+
+
+class Addition(msgspec.Struct, frozen=True, gc=False):
+    """A live field that is not declared."""
+
+    path: Path
+    live: Value
+
+
+def additions(declared: Value, live: Value, shape: Shape, fields: FieldsV1) -> Iterator[Addition]:
+    """Yield what *fields*, held by somebody else, add to *declared*."""
+    pending: list[_Node] = [(ROOT, fields, declared, live)]
+    while pending:
+        path, node, declared, live = pending.pop()
+        for step, child in _children(node):
+            below = value_after(live, (step,))
+            known = _declared_at(declared, step)
+            place = path / step
+            if below is ABSENT or (shape.typed and is_default(place, below)):
+                continue
+            if known is not ABSENT and known is not None:
+                if _is_whole(child):
+                    yield from _extras(place, known, below, typed=shape.typed)
+                else:
+                    pending.append((place, child, known, below))
+            elif not child or not isinstance(step, Key):
+                yield Addition(place, below)
+            else:
+                pending.append((place, child, ABSENT, below))
+
+
+def injected(declared: Value, live: Value, holds: tuple[FieldsV1, ...]) -> Iterator[Addition]:
+    """Yield the containers and volumes of a pod's template that are neither declared nor held.
+
+    A mutating webhook's work is put down to no manager.
+    """
+    for pod in _PODS:
+        for name in _INJECTABLE:
+            path = pod / Key(name)
+            items, known = value_after(live, path.steps), value_after(declared, path.steps)
+            if not isinstance(items, list):
+                continue
+            for item in items:
+                step = Select((("name", item.get("name")),)) if isinstance(item, dict) else None
+                if step is None or _declared_at(known, step) is not ABSENT:
+                    continue
+                is_held = any(_holds(node, (*path.steps, step)) for node in holds)
+                if not is_held and not str(item.get("name")).startswith(_TOKEN_VOLUME):
+                    yield Addition(path / step, item)
+
+
+def _children(node: FieldsV1) -> Iterator[tuple[Step, FieldsV1]]:
+    for name, child in node.items():
+        step = parse_step(name)
+        if step is not None and isinstance(child, dict):
+            yield step, child
+
+
+def _is_whole(node: FieldsV1) -> bool:
+    """Tell whether a manager holds all that stands there, whatever it is."""
+    return not node
+
+
+def _declared_at(declared: Value, step: Step) -> Value:
+    match step:
+        case Select(keys=keys) if isinstance(declared, list):
+            index = _find(declared, dict(keys))
+            return ABSENT if index is None else declared[index]
+        case _:
+            return value_after(declared, (step,))
+
+
+def _find(declared: list[Any], wanted: dict[str, Any]) -> int | None:
+    # A manifest may leave merge keys out that the API server fills in, so the keys that it names
+    # decide, item by item.
+    for index, item in enumerate(declared):
+        named = tuple(key for key in wanted if isinstance(item, dict) and key in item)
+        if named and Lookup([wanted], named).index_of(item) is not None and _fills(item, wanted):
+            return index
+    return None
+
+
+def _fills(item: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    return all(key in item or key != "protocol" or wanted[key] == "TCP" for key in wanted)
+
+
+def _extras(path: Path, declared: Value, live: Value, *, typed: bool) -> Iterator[Addition]:
+    """Yield what *live* holds and *declared* does not, inside a value that is held as a whole."""
+    pending = [(path, declared, live)]
+    while pending:
+        path, declared, live = pending.pop()
+        if isinstance(declared, dict) and isinstance(live, dict):
+            for key, value in live.items():
+                place = path / Key(key)
+                if declared.get(key) is not None:
+                    pending.append((place, declared[key], value))
+                elif not _says_nothing(place, value, typed=typed):
+                    yield Addition(place, value)
+        elif isinstance(declared, list) and isinstance(live, list) and len(declared) == len(live):
+            pairs = zip(declared, live, strict=True)
+            pending += [(path / Index(index), *pair) for index, pair in enumerate(pairs)]
+
+
+def _says_nothing(path: Path, value: Value, *, typed: bool) -> bool:
+    return value is None or (typed and (is_default(path, value) or value in ({}, [])))
+
+
+def _holds(fields: FieldsV1, steps: tuple[Step, ...]) -> bool:
+    """Tell whether *fields* hold something at the end of *steps*, or all that contains it."""
+    node = fields
+    for step in steps:
+        found = next((child for other, child in _children(node) if other == step), None)
+        if found is None:
+            return False
+        if not found:
+            return True
+        node = found
+    return True

@@ -1,0 +1,140 @@
+"""One object: what Git declares of it against what is live."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from correlator.declared.documents import Declared
+from correlator.detector.additions import additions, injected
+from correlator.detector.leaves import Difference, declares_nothing, differences, forgets_emptiness
+from correlator.detector.managers import Managers, Party, managers_for
+from correlator.detector.meaning import declared_form
+from correlator.finding import Finding, parse_time
+from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.managed import Entry, FieldsV1, child_of, entries_of, owners_at
+from glasswarden.kube.noise import without_noise
+from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
+from glasswarden.kube.owners import owner_of
+from glasswarden.kube.paths import ROOT, Key, Path, path_of
+from glasswarden.kube.schema import shape_of
+from glasswarden.policy.policy import Policy
+
+SOURCE = "git"
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """Compares objects by the rules of one policy, against one revision."""
+
+    policy: Policy
+    revision: str
+
+    def missing(self, declared: Declared, ref: Ref) -> Finding:
+        """Return the finding that the cluster lacks *declared*, which would be *ref* there."""
+        owner = owner_of(declared.manifest, self.policy.engines)
+        meant = declared_form(declared.manifest, ref)
+        return Finding(
+            ref, ROOT, meant, ABSENT, None, SOURCE, self.revision, owner, origin=declared.origin
+        )
+
+    def compared(self, declared: Declared, live: Object) -> list[Finding]:
+        """Return where *live* is not as *declared* says."""
+        ref = ref_of(live)
+        owner = owner_of(live, self.policy.engines)
+        subject = _Subject(
+            ref,
+            declared_form(declared.manifest, ref),
+            without_noise(live),
+            entries_of(live),
+            managers_for(owner, self.policy),
+        )
+        return [
+            Finding(
+                ref, path, was, now, since, SOURCE, self.revision, owner, held_by, declared.origin
+            )
+            for path, was, now, held_by, since in subject.found(metadata_of(live))
+        ]
+
+
+_Found = tuple[Path, Value, Value, tuple[str, ...], datetime | None]
+"""A field, its declared and live values, the managers that hold it, and since when."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """One object, both ways."""
+
+    ref: Ref
+    declared: Object
+    live: Object
+    entries: tuple[Entry, ...]
+    managers: Managers
+
+    def found(self, metadata: Object) -> Iterator[_Found]:
+        """Yield the differences: declared fields first, then additions."""
+        if deleted := metadata.get("deletionTimestamp"):
+            path = path_of("metadata", "deletionTimestamp")
+            yield path, ABSENT, deleted, (), parse_time(str(deleted))
+        shape = shape_of(self.ref)
+        hints = tuple(entry.fields for entry in self.entries)
+        for each in differences(self.declared, self.live, shape, hints):
+            holders = owners_at(self.entries, each.path) if each.live is not ABSENT else ()
+            if not self._is_defaulted(each, holders):
+                yield each.path, each.declared, each.live, _names(holders), _latest(holders)
+        yield from self._added()
+
+    def _added(self) -> Iterator[_Found]:
+        shape = shape_of(self.ref)
+        seen: set[Path] = set()
+        for entry in self.entries:
+            if self.managers.party_of(entry) is not Party.OTHER:
+                continue
+            for each in additions(self.declared, self.live, shape, entry.fields):
+                if each.path not in seen and not self._is_owners(each.path):
+                    seen.add(each.path)
+                    others = self._others(owners_at(self.entries, each.path))
+                    yield each.path, ABSENT, each.live, _names(others), _latest(others)
+        if self.entries and shape.typed:
+            holds = tuple(entry.fields for entry in self.entries)
+            for each in injected(self.declared, self.live, holds):
+                yield each.path, ABSENT, each.live, (), None
+
+    def _is_owners(self, path: Path) -> bool:
+        """Tell whether the owner holds the very field too, as it does its own marks."""
+        return any(
+            self.managers.party_of(entry) is Party.OWNER and _names_field(entry.fields, path)
+            for entry in self.entries
+        )
+
+    def _others(self, holders: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        return tuple(each for each in holders if self.managers.party_of(each) is Party.OTHER)
+
+    def _is_defaulted(self, found: Difference, holders: tuple[Entry, ...]) -> bool:
+        """Tell whether the API server filled in what is declared as empty."""
+        step = found.path.step
+        return (
+            isinstance(step, Key)
+            and found.live is not ABSENT
+            and declares_nothing(found.declared)
+            and forgets_emptiness(step.name, found.path.parent or ROOT, shape_of(self.ref))
+            and not self._others(holders)
+        )
+
+
+def _names_field(fields: FieldsV1, path: Path) -> bool:
+    # Not as a part of something that is held as a whole: a map that was applied empty is held so,
+    # and holds nothing.
+    node: FieldsV1 | None = fields
+    for step in path.steps:
+        node = child_of(node, step) if node else None
+    return node is not None
+
+
+def _names(entries: tuple[Entry, ...]) -> tuple[str, ...]:
+    latest_first = sorted(entries, key=lambda entry: entry.time, reverse=True)
+    return tuple(dict.fromkeys(entry.manager for entry in latest_first))
+
+
+def _latest(entries: tuple[Entry, ...]) -> datetime | None:
+    times = [time for entry in entries if (time := parse_time(entry.time)) is not None]
+    return max(times, default=None)

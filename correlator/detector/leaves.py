@@ -1,0 +1,230 @@
+"""The declared fields, one by one: which of them has another value live, or none.
+
+Only what is declared is looked at, so what the API server fills in never shows. Lists are compared
+as Kubernetes merges them; where the built-in types know nothing, managedFields tell the merge keys.
+
+Nothing here recurses, and no cost grows faster than the declared value's size.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.empty_values import MAPS, POINTERS
+from glasswarden.kube.equality import identical, same_scalar, surely_equal
+from glasswarden.kube.identity import Keys, identified, identity_of, step_to
+from glasswarden.kube.managed import FieldsV1, child_of, items_of
+from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step
+from glasswarden.kube.quantity import same_int_or_string, same_quantity
+from glasswarden.kube.schema import Items, Keyed, Shape
+
+_KEY_DEFAULTS: Final = {"protocol": "TCP"}
+"""Merge keys that the API server fills in, so that a manifest may leave them out."""
+
+_ORDERED: Final = frozenset({"initContainers", "env"})
+"""Lists with merge keys whose order means something: steps one after another, and variables that
+may refer to earlier ones."""
+
+_SCALARS: Final = (str, int, float, bool, type(None))
+
+_Hints: TypeAlias = tuple[FieldsV1, ...]
+
+
+class Difference(msgspec.Struct, frozen=True, gc=False):
+    """A declared field that is not so."""
+
+    path: Path
+    declared: Value
+    live: Value
+
+
+class _Place(msgspec.Struct, frozen=True, gc=False):
+    """The same place in what is declared and what is live."""
+
+    path: Path
+    declared: Value
+    live: Value
+    shape: Shape
+    hints: _Hints
+    forgets: bool = False
+    """Whether an empty value here is the same as none."""
+
+
+def differences(declared: Value, live: Value, shape: Shape, hints: _Hints) -> Iterator[Difference]:
+    """Yield the declared places whose live value differs, each as small as it can be, in order."""
+    pending = [_Place(ROOT, declared, live, shape, hints)]
+    while pending:
+        place = pending.pop()
+        parts = _parts(place)
+        if parts is None:
+            yield Difference(place.path, place.declared, place.live)
+        else:
+            pending += [part for part in reversed(parts) if not _same(part)]
+
+
+def declares_nothing(value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Tell whether *value* is null, zero, or holds nothing but such values."""
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            pending += value.values()
+        elif value:
+            return False
+    return True
+
+
+def forgets_emptiness(name: str, around: Path, shape: Shape) -> bool:
+    """Tell whether the API server drops the field *name* of what stands at *around* when empty."""
+    inside = around.step
+    in_map = isinstance(inside, Key) and inside.name in MAPS
+    return shape.typed and not in_map and name not in POINTERS
+
+
+def _same(place: _Place) -> bool:
+    declared, live = place.declared, place.live
+    if declared is None:
+        return True  # null declares nothing
+    if live is ABSENT or live is None:
+        return place.forgets and declares_nothing(declared)
+    match place.shape.meaning:
+        case "quantity" if same_quantity(declared, live):
+            return True
+        case "int-or-string" if same_int_or_string(declared, live):
+            return True
+    if isinstance(declared, dict | list):
+        return surely_equal(declared, live) and (place.shape.typed or identical(declared, live))
+    return not isinstance(live, dict | list) and same_scalar(declared, live)
+
+
+def _parts(place: _Place) -> list[_Place] | None:
+    """Return the places inside, or nothing where the place differs as a whole."""
+    if isinstance(place.declared, dict) and isinstance(place.live, dict):
+        return _fields(place)
+    if isinstance(place.declared, list) and isinstance(place.live, list):
+        return _items(place)
+    return None
+
+
+def _fields(place: _Place) -> list[_Place]:
+    parts = []
+    for key, value in place.declared.items():
+        forgets = forgets_emptiness(key, place.path, place.shape)
+        parts.append(_below(place, Key(key), value, place.live.get(key, ABSENT), forgets=forgets))
+    return parts
+
+
+def _items(place: _Place) -> list[_Place] | None:
+    match place.shape.items or _learned(place.hints):
+        case Keyed(keys=keys):
+            return _by_keys(place, keys)
+        case "set":
+            return _by_value(place)
+        case _:
+            return _by_index(place)
+
+
+def _by_keys(place: _Place, keys: Keys) -> list[_Place] | None:
+    lookup = Lookup(place.live, keys)
+    parts = []
+    order: list[tuple[int, str]] = []
+    for item in place.declared:
+        index = lookup.index_of(item)
+        live = ABSENT if index is None else place.live[index]
+        step = _step(item, live, keys)
+        if step is None or not lookup.is_able:
+            return _by_index(place)
+        parts.append(_below(place, step, item, live))
+        if index is not None:
+            order.append((index, str(step)))
+    return parts + _reordered(place, order)
+
+
+class Lookup:
+    """Finds items of a list by their merge keys, which a manifest need not all name."""
+
+    def __init__(self, items: list[Any], keys: Keys) -> None:
+        self._keys = keys
+        self._items = [_completed(item) for item in items]
+        self._index = identified(self._items, keys)
+
+    @property
+    def is_able(self) -> bool:
+        """Whether every item has an identity of its own."""
+        return self._index is not None
+
+    def index_of(self, wanted: Any) -> int | None:  # noqa: ANN401 - any JSON value
+        """Return the position of the one item with the keys that *wanted* names."""
+        wanted = _completed(wanted)
+        if not isinstance(wanted, dict) or self._index is None:
+            return None
+        if (identity := identity_of(wanted, self._keys)) is not None:
+            found = self._index.get(identity)
+            return None if found is None else found[0]
+        named = tuple(key for key in self._keys if key in wanted)
+        identity = identity_of(wanted, named)
+        positions = [
+            index
+            for index, item in enumerate(self._items)
+            if named and identity_of(item, named) == identity
+        ]
+        return positions[0] if len(positions) == 1 else None
+
+
+def _step(declared: Any, live: Value, keys: Keys) -> Select | Member | None:  # noqa: ANN401 - JSON
+    """Return the step to an item, by the live item's keys where there is one."""
+    for item in (live, _completed(declared)):
+        if isinstance(item, dict) and identity_of(item, keys) is not None:
+            return step_to(item, keys)
+    return None
+
+
+def _reordered(place: _Place, order: list[tuple[int, str]]) -> list[_Place]:
+    step = place.path.step
+    if order == sorted(order, key=lambda each: each[0]):
+        return []
+    if not isinstance(step, Key) or step.name not in _ORDERED:
+        return []
+    wanted = [selector for _, selector in order]
+    found = [selector for _, selector in sorted(order, key=lambda each: each[0])]
+    return [_below(place, Order(), wanted, found)]
+
+
+def _by_value(place: _Place) -> list[_Place] | None:
+    if not all(isinstance(item, _SCALARS) for item in place.declared):
+        return None
+    return [
+        _below(place, Member(item), item, ABSENT)
+        for item in place.declared
+        if not any(same_scalar(item, other) for other in place.live)
+    ]
+
+
+def _by_index(place: _Place) -> list[_Place] | None:
+    """Return the items side by side; a list of plain values, or of another length, is one value."""
+    if len(place.declared) != len(place.live) or not all(
+        isinstance(item, dict | list) for item in place.declared
+    ):
+        return None
+    pairs = enumerate(zip(place.declared, place.live, strict=True))
+    return [_below(place, Index(index), declared, live) for index, (declared, live) in pairs]
+
+
+def _below(
+    place: _Place, step: Step, declared: Value, live: Value, *, forgets: bool = False
+) -> _Place:
+    shape = place.shape.at(step.name) if isinstance(step, Key) else place.shape.item
+    if isinstance(step, Order):
+        shape = Shape(items="atomic")
+    nodes = [child for node in place.hints if (child := child_of(node, step)) is not None]
+    return _Place(place.path / step, declared, live, shape, tuple(nodes), forgets)
+
+
+def _learned(hints: _Hints) -> Items | None:
+    return next((items for node in hints if (items := items_of(node)) is not None), None)
+
+
+def _completed(item: Any) -> Any:  # noqa: ANN401 - any JSON value
+    return {**_KEY_DEFAULTS, **item} if isinstance(item, dict) else item

@@ -1,0 +1,107 @@
+"""Whose a field is, by the field manager that holds it.
+
+Managers' names are chosen by whoever writes, so this sorts what is seen; it proves nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from glasswarden.kube.managed import Entry
+from glasswarden.kube.owners import Owner
+from glasswarden.policy.policy import Policy
+
+_APPLIERS: Final[Mapping[str, frozenset[str]]] = {
+    "argocd": frozenset({"argocd-controller", "argocd-application-controller"}),
+    "flux": frozenset({"kustomize-controller", "helm-controller", "flux-operator"}),
+    "configsync": frozenset({"configsync.gke.io", "configsync", "reconciler"}),
+    "fleet": frozenset({"fleetagent", "fleet-agent", "rancher"}),
+    "kapp": frozenset({"kapp", "kapp-server-side-apply", "kapp-controller"}),
+    "sveltos": frozenset({"addon-controller", "application/apply-patch"}),
+    "helm": frozenset({"helm"}),
+    "pulumi": frozenset({"pulumi", "pulumi-kubernetes"}),
+}
+"""The names under which each engine writes what Git declares."""
+
+_USUAL: Final = {
+    "Application": "argocd-controller",
+    "Kustomization": "kustomize-controller",
+    "HelmRelease": "helm-controller",
+}
+
+_DEPLOYERS: Final = frozenset(
+    {"kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "helm", "before-first-apply"}
+)
+"""Where no engine owns an object: the names under which it is deployed as a whole."""
+
+_KUBERNETES: Final = frozenset(
+    {
+        "cloud-controller-manager", "kube-aggregator", "kube-apiserver", "kube-controller-manager",
+        "kube-scheduler", "kubelet",
+    }
+)  # fmt: skip
+
+_PEOPLE: Final = frozenset(
+    {
+        "argocd-server", "headlamp", "helm", "k9s", "kubectl", "kustomize", "lens", "node-fetch",
+        "oc", "openlens", "rancher", "terraform", "HashiCorp",
+    }
+)  # fmt: skip
+"""Programs that write when a person tells them to. `argocd-server` is its web UI, `node-fetch` what
+Lens and others call themselves."""
+
+
+class Party(Enum):
+    """Who holds a field."""
+
+    OWNER = auto()
+    KUBERNETES = auto()
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Managers:
+    """The field managers of one object, sorted."""
+
+    appliers: frozenset[str] | None
+    """The names of the object's owner; none where nobody owns it."""
+
+    def party_of(self, entry: Entry) -> Party:
+        """Return who wrote the fields of *entry*."""
+        if entry.subresource == "status" or entry.manager in _KUBERNETES:
+            return Party.KUBERNETES
+        if self.appliers is not None:
+            return Party.OWNER if entry.manager in self.appliers else Party.OTHER
+        is_deployer = entry.operation == "Apply" or entry.manager in _DEPLOYERS
+        return Party.OWNER if is_deployer else Party.OTHER
+
+    def applies(self, manager: str) -> bool:
+        """Tell whether *manager*, by its name alone, deploys the object as a whole."""
+        return manager in (_DEPLOYERS if self.appliers is None else self.appliers)
+
+
+def managers_for(owner: Owner | None, policy: Policy) -> Managers:
+    """Return how the managers of *owner*'s objects are sorted."""
+    if owner is None:
+        return Managers(None)
+    controllers = policy.controllers.get(owner.engine)
+    accounts = controllers.exact if controllers is not None else frozenset[str]()
+    # A program that names no manager is known by its own name, and so is its account, mostly.
+    named = frozenset(account.rpartition(":")[2] for account in accounts)
+    return Managers(_APPLIERS.get(owner.engine, frozenset()) | named)
+
+
+def applier_of(owner: Owner | None) -> str:
+    """Return the name under which *owner*'s engine usually applies; empty where it is not known."""
+    return _USUAL.get(owner.kind or owner.engine, "") if owner else ""
+
+
+def is_person(manager: str) -> bool:
+    """Tell whether *manager* is a program that a person runs."""
+    return manager.startswith("kubectl-") or manager in _PEOPLE
+
+
+def is_kubernetes(manager: str) -> bool:
+    """Tell whether *manager* is a part of Kubernetes."""
+    return manager in _KUBERNETES

@@ -1,0 +1,157 @@
+"""Live objects from an API server: paged lists by kind, so that requests grow with the kinds."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from correlator.live.schemas import Schemas
+from correlator.live.source import Kind, KindUnavailable, KindUnknown, Scope
+from glasswarden.cluster.apiserver import (
+    ApiServer,
+    ApiServerError,
+    Expired,
+    Forbidden,
+    NotFound,
+    Unreachable,
+)
+from glasswarden.cluster.discovery import Resource, Served, served_by
+from glasswarden.kube.compare import Value
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.kube.paths import Path
+
+PAGE: Final = 500
+MOST_RESTARTS: Final = 3
+"""How often a list is begun anew that outlived the API server's memory of it."""
+
+_FULL: Final = "application/json"
+_METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+_NEVER_DECLARED: Final = frozenset(
+    {
+        ("", "ComponentStatus"), ("", "Endpoints"), ("", "Event"), ("", "Node"), ("", "Pod"),
+        ("apps", "ControllerRevision"), ("apps", "ReplicaSet"),
+        ("coordination.k8s.io", "Lease"), ("discovery.k8s.io", "EndpointSlice"),
+        ("events.k8s.io", "Event"), ("storage.k8s.io", "CSINode"),
+        ("storage.k8s.io", "VolumeAttachment"),
+    }
+)  # fmt: skip
+"""Kinds that controllers make by the thousand and no repository declares: no orphans are there."""
+
+_decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class ClusterLive:
+    """Knows what one API server holds."""
+
+    def __init__(self, server: ApiServer, scope: Scope) -> None:
+        """Ask *server* what it serves. Raises `ApiServerError`."""
+        self._server = server
+        self._scope = scope
+        self.namespace = scope.namespace
+        self._schemas = Schemas(server)
+        self.served: Served = served_by(server)
+        self.versions: dict[Kind, str] = {}
+        """The resource version of each kind's list: where a watch goes on."""
+
+    def located(self, ref: Ref) -> Ref:
+        """Return *ref* with the namespace it is found in."""
+        resource = self.resource_of(Kind(ref.group, ref.version, ref.kind))
+        if not resource.namespaced:
+            return replace(ref, namespace="")
+        return ref if ref.namespace else replace(ref, namespace=self._scope.home)
+
+    def objects(self, kind: Kind, namespaces: frozenset[str]) -> Iterator[Object]:
+        """Yield the objects of *kind*, of all namespaces or, lacking the right, of *namespaces*."""
+        resource = self.resource_of(kind)
+        try:
+            try:
+                yield from self._listed(kind, resource, self._scope.namespace, _FULL)
+            except Forbidden:
+                if self._scope.namespace or not resource.namespaced:
+                    raise
+                for namespace in sorted(namespaces):
+                    yield from self._listed(kind, resource, namespace, _FULL)
+        except ApiServerError as error:
+            raise KindUnavailable(str(kind), reason_of(error)) from error
+
+    def anywhere(self, kind: Kind) -> Iterator[Object]:
+        """Yield the objects of *kind* in all namespaces."""
+        try:
+            yield from self._listed(kind, self.resource_of(kind), "", _FULL)
+        except ApiServerError as error:
+            raise KindUnavailable(str(kind), reason_of(error)) from error
+
+    def other_kinds(self, kinds: frozenset[tuple[str, str]]) -> list[Kind]:
+        """Return the kinds that may hold what Git once declared."""
+        return [
+            Kind(each.group, each.version, each.kind)
+            for each in self.served.preferred
+            if (each.group, each.kind) not in kinds | _NEVER_DECLARED
+            and {"list", "delete"} <= each.verbs
+            and (each.namespaced or not self._scope.namespace)
+        ]
+
+    def default_at(self, kind: Kind, path: Path) -> Value:
+        """Return what the API server fills in at *path* of a custom resource."""
+        return self._schemas.default_at(kind, path)
+
+    def metadata(self, kind: Kind) -> Iterator[Object]:
+        """Yield the metadata of the objects of *kind*."""
+        resource = self.resource_of(kind)
+        try:
+            yield from self._listed(kind, resource, self._scope.namespace, _METADATA)
+        except ApiServerError as error:
+            raise KindUnavailable(str(kind), reason_of(error)) from error
+
+    def resource_of(self, kind: Kind) -> Resource:
+        """Return where *kind* is served. Raises `KindUnavailable`."""
+        found = self.served.resources.get((kind.group, kind.version, kind.name))
+        if found is not None:
+            return found
+        if f"{kind.group}/{kind.version}" in self.served.stale:
+            raise KindUnavailable(str(kind), "the server behind its API group does not answer")
+        raise KindUnknown(str(kind), "the API server serves no such kind")
+
+    def _listed(
+        self, kind: Kind, resource: Resource, namespace: str, accept: str
+    ) -> Iterator[Object]:
+        head = {"apiVersion": _api_version(kind), "kind": kind.name}
+        token, restarts = "", 0
+        while True:
+            url = f"{resource.url(namespace)}?limit={PAGE}&continue={quote(token)}"
+            try:
+                page = _decode(self._server.fetch(url, accept))
+            except Expired:
+                restarts += 1
+                if not token or restarts > MOST_RESTARTS:
+                    raise
+                token = ""  # from the beginning: objects may come twice, none is left out
+                continue
+            self.versions[kind] = page["metadata"].get("resourceVersion", "")
+            for item in page.get("items") or ():
+                yield {**item, **head}
+            token = page["metadata"].get("continue", "")
+            if not token:
+                return
+
+
+def reason_of(error: ApiServerError) -> str:
+    """Return why something could not be read, for a person."""
+    match error:
+        case Forbidden():
+            return "no right to list it"
+        case NotFound():
+            return "the API server no longer serves it"
+        case Expired():
+            return "the list changed faster than it could be read"
+        case Unreachable():
+            return f"the API server did not answer: {error}"
+        case _:
+            return str(error)
+
+
+def _api_version(kind: Kind) -> str:
+    return f"{kind.group}/{kind.version}" if kind.group else kind.version

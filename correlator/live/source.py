@@ -1,0 +1,75 @@
+"""What a scan asks of whatever knows the live objects."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from correlator.finding import Incomplete
+from glasswarden.kube.compare import Value
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.kube.paths import Path
+
+
+class Kind(NamedTuple):
+    """A kind of objects, in the version in which it is declared."""
+
+    group: str
+    version: str
+    name: str
+
+    def __str__(self) -> str:
+        version = f"{self.group}/{self.version}" if self.group else self.version
+        return f"{self.name} ({version})"
+
+
+class KindUnavailable(Exception):
+    """Objects of a kind cannot be looked at; the message says why."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"{what}: {why}")
+        self.incomplete = Incomplete(what, why)
+
+
+class KindUnknown(KindUnavailable):
+    """There is no such kind here, or no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look."""
+
+    namespace: str = ""
+    """The only namespace that counts; empty for all of them."""
+    home: str = "default"
+    """The namespace of objects that name none."""
+
+
+class Live(Protocol):
+    """Knows the live objects."""
+
+    def located(self, ref: Ref) -> Ref:
+        """Return *ref* with the namespace it is found in. Raises `KindUnavailable`."""
+        ...
+
+    def objects(self, kind: Kind, namespaces: frozenset[str]) -> Iterator[Object]:
+        """Yield the objects of *kind*; *namespaces* are those that matter.
+
+        Raises `KindUnavailable`, possibly after some objects: what was not seen is then not known.
+        """
+        ...
+
+    def anywhere(self, kind: Kind) -> Iterator[Object]:
+        """Yield the objects of *kind* in all namespaces. Raises `KindUnavailable`."""
+        ...
+
+    def other_kinds(self, kinds: frozenset[tuple[str, str]]) -> list[Kind]:
+        """Return the kinds, beside these groups and names, that may hold what Git once declared."""
+        ...
+
+    def default_at(self, kind: Kind, path: Path) -> Value:
+        """Return what the API server fills in at *path* of a custom resource; mostly `ABSENT`."""
+        ...
+
+    def metadata(self, kind: Kind) -> Iterator[Object]:
+        """Yield the objects of *kind*, of which only the metadata matters."""
+        ...

@@ -1,0 +1,1 @@
+"""Findings for people: a table for the terminal, Markdown for a review. JSON is `finding`'s."""

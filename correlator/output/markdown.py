@@ -1,0 +1,77 @@
+"""Markdown, for a pull request or the notes of a review."""
+
+import re
+from typing import Final
+
+from correlator.finding import Finding, Result, time_as_text
+from correlator.output.text import (
+    NOTHING,
+    declared_text,
+    field_text,
+    live_text,
+    object_text,
+    printable,
+)
+
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
+_LONGEST: Final = 120
+
+
+def render_markdown(result: Result) -> str:
+    """Return *result* as Markdown."""
+    lines = ["# Drift", ""]
+    if result.findings:
+        lines += [
+            "| object | field | Git | live | since | class | cause | response |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- |",
+            *(_row(each) for each in result.findings),
+            "",
+            *(line for each in result.findings for line in _detail(each)),
+        ]
+    else:
+        lines += ["No drift in what could be looked at." if result.incomplete else "No drift.", ""]
+    if result.incomplete:
+        lines += ["## Not looked at", ""]
+        lines += [f"- {_escaped(each.what)}: {_escaped(each.why)}" for each in result.incomplete]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _row(finding: Finding) -> str:
+    verdict = finding.verdict
+    cells = (
+        _escaped(object_text(finding)),
+        _code(field_text(finding)),
+        _code(declared_text(finding)),
+        _code(live_text(finding)),
+        time_as_text(finding.since) or NOTHING,
+        *((verdict.kind, verdict.cause, verdict.response) if verdict else (NOTHING,) * 3),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _detail(finding: Finding) -> list[str]:
+    verdict = finding.verdict
+    if verdict is None:
+        return []
+    title = f"## {_escaped(object_text(finding))}, {_code(field_text(finding))}"
+    lines = [title, "", f"{_escaped(verdict.reason).capitalize()}.", ""]
+    lines += ["Verify:", "", *_block(verdict.verify), ""]
+    if verdict.suggestion:
+        lines += ["Suggestion:", "", *_block(verdict.suggestion), ""]
+    return lines
+
+
+def _block(text: str) -> list[str]:
+    return ["```", *(printable(line) for line in text.splitlines()), "```"]
+
+
+def _code(text: str) -> str:
+    """Return *text* as code in a cell: fenced so that nothing in it ends the code or the cell."""
+    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    if "`" in cut:
+        return _escaped(cut)
+    return f"`{cut.replace('|', chr(92) + '|')}`"
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", printable(text))

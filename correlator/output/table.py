@@ -1,0 +1,99 @@
+"""The table on the terminal: it fits the width that there is, long cells are cut in the middle."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Final
+
+from correlator.finding import Finding, Incomplete, Result, time_as_text
+from correlator.output.text import (
+    NOTHING,
+    declared_text,
+    field_text,
+    live_text,
+    object_text,
+    printable,
+)
+
+_HEADINGS: Final = ("OBJECT", "FIELD", "GIT", "LIVE", "SINCE", "RESPONSE")
+_NARROWEST: Final = 8
+_GAP: Final = "  "
+
+
+def render_table(result: Result, width: int) -> str:
+    """Return *result* for a terminal of *width* columns."""
+    parts = []
+    if result.findings:
+        parts += _rows(result.findings, width)
+    parts.append(_summary(result))
+    parts += _unseen(result.incomplete, width)
+    return "\n".join(parts)
+
+
+def _rows(findings: Sequence[Finding], width: int) -> list[str]:
+    rows = [_cells(each) for each in findings]
+    widths = _widths([_HEADINGS, *rows], width)
+    lines = [_line(_HEADINGS, widths)]
+    for finding, row in zip(findings, rows, strict=True):
+        lines.append(_line(row, widths))
+        if finding.verdict is not None:
+            why = f"{finding.verdict.kind}: {printable(finding.verdict.reason)}"
+            lines += _indented(why, width)
+    return [*lines, ""]
+
+
+def _cells(finding: Finding) -> tuple[str, ...]:
+    return (
+        object_text(finding),
+        field_text(finding),
+        declared_text(finding),
+        live_text(finding),
+        time_as_text(finding.since) or NOTHING,
+        finding.verdict.response if finding.verdict else NOTHING,
+    )
+
+
+def _widths(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
+    """Give each column what it wants; where that is too much, the widest ones yield."""
+    wanted = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    room = max(width, len(wanted) * (_NARROWEST + len(_GAP))) - len(_GAP) * (len(wanted) - 1)
+    while sum(wanted) > room:
+        wanted[wanted.index(max(wanted))] -= 1
+    return wanted
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    cut = [_cut(cell, size).ljust(size) for cell, size in zip(cells, widths, strict=True)]
+    return _GAP.join(cut).rstrip()
+
+
+def _cut(text: str, size: int) -> str:
+    """Return *text* with its middle left out where it is too long: paths differ at their ends."""
+    if len(text) <= size:
+        return text
+    head = (size - 1) // 3
+    return f"{text[:head]}…{text[len(text) - (size - 1 - head) :]}"
+
+
+def _indented(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(width, 20), initial_indent="    ", subsequent_indent="    ")
+
+
+def _summary(result: Result) -> str:
+    count = len(result.findings)
+    objects = len({each.ref for each in result.findings})
+    if count:
+        return f"{_many(count, 'finding')} in {_many(objects, 'object')}"
+    return "No drift in what could be looked at" if result.incomplete else "No drift"
+
+
+def _unseen(incomplete: Sequence[Incomplete], width: int) -> list[str]:
+    if not incomplete:
+        return []
+    lines = ["", "Not looked at:"]
+    for each in incomplete:
+        lines += _indented(f"{printable(each.what)}: {printable(each.why)}", width)
+    return lines
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

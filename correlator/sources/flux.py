@@ -1,0 +1,88 @@
+"""Flux: what its Kustomizations and HelmReleases say about themselves.
+
+A clean cluster under a reconciler that stands still means nothing, so that it does is a finding.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from correlator.finding import Finding, parse_time
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
+from glasswarden.kube.owners import Owner
+from glasswarden.kube.paths import Path, Select, path_of
+
+SOURCE: Final = "flux"
+
+_PARTS: Final = 4
+
+
+def flux_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
+    """Yield what keeps *obj*, the reconciler's own object, from following Git."""
+    status, spec = _map(obj, "status"), _map(obj, "spec")
+    if spec.get("suspend") is True:
+        yield _finding(obj, owner, path_of("spec", "suspend"), ABSENT, True)
+    attempted, applied = (_revision(status, name) for name in ("Attempted", "Applied"))
+    if attempted and applied and attempted != applied:
+        yield _finding(obj, owner, path_of("status", "lastAppliedRevision"), attempted, applied)
+    generation = metadata_of(obj).get("generation")
+    observed = status.get("observedGeneration")
+    if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
+        yield _finding(obj, owner, path_of("status", "observedGeneration"), generation, observed)
+    for condition in _list(status, "conditions"):
+        yield from _of_condition(obj, owner, condition)
+
+
+def inventory_of(obj: Object) -> frozenset[tuple[str, str, str, str]]:
+    """Return what Flux has applied: group, kind, namespace and name of each object.
+
+    An id is `<namespace>_<name>_<group>_<kind>`; a colon in a name is written as two underscores
+    (`ParseObjMetadata` in cli-utils).
+    """
+    found = set()
+    for entry in _list(_map(_map(obj, "status"), "inventory"), "entries"):
+        namespace, _, rest = str(entry.get("id", "")).partition("_")
+        parts = rest.rsplit("_", _PARTS - 2)
+        if len(parts) == _PARTS - 1:
+            name, group, kind = parts
+            found.add((group, kind, namespace, name.replace("__", ":")))
+    return frozenset(found)
+
+
+def _of_condition(obj: Object, owner: Owner, condition: Object) -> Iterator[Finding]:
+    kind, status = condition.get("type"), condition.get("status")
+    said = f"{condition.get('reason', '')}: {condition.get('message', '')}"
+    path = path_of("status", "conditions", Select((("type", str(kind)),)))
+    since = parse_time(str(condition.get("lastTransitionTime", "")))
+    if kind == "Ready" and status == "False":
+        yield _finding(obj, owner, path, "True", said, since)
+    elif kind in ("Stalled", "Drifted") and status == "True":
+        yield _finding(obj, owner, path, "False", said, since)
+
+
+def _finding(
+    obj: Object,
+    owner: Owner,
+    path: Path,
+    declared: Any,  # noqa: ANN401 - any JSON value
+    live: Any,  # noqa: ANN401 - any JSON value
+    since: datetime | None = None,
+) -> Finding:
+    ref: Ref = ref_of(obj)
+    return Finding(ref, path, declared, live, since, SOURCE, owner=owner)
+
+
+def _revision(status: Object, name: str) -> str:
+    value = status.get(f"last{name}Revision")
+    return value if isinstance(value, str) else ""
+
+
+def _map(obj: Object, key: str) -> Object:
+    value = obj.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(obj: Object, key: str) -> list[Object]:
+    value = obj.get(key)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

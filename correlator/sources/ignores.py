@@ -1,0 +1,112 @@
+"""Argo CD's `ignoreDifferences`: which fields of which objects an Application leaves alone."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from correlator.finding import Finding, Incomplete
+from glasswarden.kube.objects import Object, ref_of
+from glasswarden.kube.owners import Owner
+from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
+from glasswarden.kube.path_syntax import escape_key, is_bare
+
+_KEY: Final = re.compile(r"\.?\[(\"(?:[^\"\\]|\\.)*\")\]\??|\.([A-Za-z_][A-Za-z0-9_]*)\??")
+_ITEM: Final = re.compile(r"\.?\[(\d*)\]\??")
+_SELECT: Final = re.compile(
+    r"\s*\|\s*select\(\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*==\s*(\"(?:[^\"\\]|\\.)*\")\s*\)(?:\s*\|\s*(?=\.))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """One entry of an Application's list."""
+
+    owner: Owner
+    group: str
+    kind: str
+    name: str
+    namespace: str
+    """Group and kind may have stars; an empty name or namespace asks for nothing."""
+    fields: tuple[PathPattern, ...]
+    managers: frozenset[str]
+
+    def covers(self, finding: Finding) -> bool:
+        """Tell whether the Application would not see *finding*."""
+        ref, owner = finding.ref, finding.owner
+        return (
+            owner is not None
+            and (owner.engine, owner.app) == (self.owner.engine, self.owner.app)
+            and owner.namespace in (None, self.owner.namespace)
+            and fnmatchcase(ref.group, self.group)
+            and fnmatchcase(ref.kind, self.kind)
+            and self.name in ("", ref.name)
+            and self.namespace in ("", ref.namespace)
+            and self._covers_field(finding)
+        )
+
+    def _covers_field(self, finding: Finding) -> bool:
+        held = bool(finding.managers) and set(finding.managers) <= self.managers
+        return held or any(overlaps(each, finding.field, None) for each in self.fields)
+
+
+def ignores_of(application: Object, owner: Owner) -> Iterator[Ignore | Incomplete]:
+    """Yield what *application* ignores, and which of its expressions are not understood."""
+    spec = application.get("spec")
+    listed = spec.get("ignoreDifferences") if isinstance(spec, dict) else None
+    for entry in listed if isinstance(listed, list) else []:
+        if not isinstance(entry, dict):
+            continue
+        fields = [pattern_of_pointer(text) for text in _texts(entry, "jsonPointers")]
+        for text in _texts(entry, "jqPathExpressions"):
+            try:
+                fields.append(pattern_of_jq(text))
+            except ValueError:
+                what = f"ignoreDifferences of {ref_of(application)}"
+                yield Incomplete(what, f"this jq expression is not understood: {text}")
+        yield Ignore(
+            owner,
+            str(entry.get("group", "")),
+            str(entry.get("kind", "")),
+            str(entry.get("name", "")),
+            str(entry.get("namespace", "")),
+            tuple(fields),
+            frozenset(_texts(entry, "managedFieldsManagers")),
+        )
+
+
+def pattern_of_pointer(pointer: str) -> PathPattern:
+    """Return the pattern for a JSON pointer, in which a number may be an item or a key."""
+    keys = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    steps = [f"[{key}]" if key.isdigit() else f"/{escape_key(key)}" for key in keys]
+    return parse_pattern("".join(steps) or "/")
+
+
+def pattern_of_jq(expression: str) -> PathPattern:
+    """Return the pattern for a path in jq's language.
+
+    Keys, items, and `select` by one field are understood, which is what such rules are made of;
+    `ValueError` for anything else.
+    """
+    text, position, expression = "", 0, expression.strip()
+    while position < len(expression):
+        if found := _SELECT.match(expression, position):
+            if not text.endswith("[*]"):
+                raise ValueError("select without items")
+            value = json.loads(found[2])
+            text = f"{text[:-3]}[{found[1]}={value if is_bare(value) else found[2]}]"
+        elif found := _KEY.match(expression, position):
+            text += f"/{escape_key(json.loads(found[1]) if found[1] else found[2])}"
+        elif found := _ITEM.match(expression, position):
+            text += f"[{found[1] or '*'}]"
+        else:
+            raise ValueError("not a path")
+        position = found.end()
+    return parse_pattern(text)
+
+
+def _texts(entry: dict[str, Any], key: str) -> list[str]:
+    value = entry.get(key)
+    return [str(each) for each in value] if isinstance(value, list) else []

@@ -1,0 +1,166 @@
+"""`glasswarden drift`, on folders."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from glasswarden.cli.main import main
+from glasswarden.kube.objects import Object
+from tests.correlator.builders import owned
+from tests.correlator.test_imports import WHOLE
+from tests.kube.builders import a_deployment, an_entry, an_object
+
+REPLICAS = "/spec/replicas"
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Path:
+    folder = tmp_path / "git"
+    folder.mkdir()
+    (folder / "web.json").write_text(json.dumps(a_deployment(replicas=3)))
+    return folder
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Path:
+    folder = tmp_path / "live"
+    folder.mkdir()
+    return folder
+
+
+def holds(folder: Path, *objects: Object) -> None:
+    for number, each in enumerate(objects):
+        (folder / f"{number}.json").write_text(json.dumps(each))
+
+
+def scaled(replicas: int, manager: str = "kubectl") -> Object:
+    return owned(a_deployment(replicas=replicas), an_entry(manager, REPLICAS))
+
+
+def drift(git: Path, live: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(
+        main, ["drift", "--git", str(git), "--live", str(live), *arguments], env={"COLUMNS": "100"}
+    )
+
+
+def test_json_for_programs(git: Path, live: Path) -> None:
+    holds(live, scaled(5))
+    result = drift(git, live, "--format", "json")
+    assert result.exit_code == 0
+    [finding] = json.loads(result.stdout)["findings"]
+    assert (finding["field"], finding["declared"], finding["live"]) == (REPLICAS, 3, 5)
+    assert finding["object"]["name"] == "web"
+
+
+def test_a_table_for_people(git: Path, live: Path) -> None:
+    holds(live, scaled(5))
+    result = drift(git, live)
+    assert REPLICAS in result.stdout
+    assert "1 finding in 1 object" in result.stdout
+
+
+def test_markdown_for_reviews(git: Path, live: Path) -> None:
+    holds(live, scaled(5))
+    assert f"`{REPLICAS}`" in drift(git, live, "--format", "markdown").stdout
+
+
+CODES = [
+    pytest.param(scaled(3), 0, id="no drift"),
+    pytest.param(scaled(5), 1, id="drift"),
+    pytest.param(scaled(5, "kube-controller-manager"), 0, id="an autoscaler's"),
+    pytest.param(an_object("apps/v1beta1/Deployment"), 2, id="what cannot be compared"),
+]
+
+
+@pytest.mark.parametrize(("obj", "code"), CODES)
+def test_the_exit_code(git: Path, live: Path, obj: Object, code: int) -> None:
+    holds(live, obj)
+    assert drift(git, live, "--exit-code").exit_code == code
+
+
+def test_without_being_asked_drift_is_no_failure(git: Path, live: Path) -> None:
+    holds(live, scaled(5))
+    assert drift(git, live).exit_code == 0
+
+
+def test_a_broken_manifest_is_said_and_does_not_read_as_no_drift(git: Path, live: Path) -> None:
+    (git / "broken.yaml").write_text("a: b: c")
+    holds(live, scaled(3))
+    result = drift(git, live, "--exit-code")
+    assert result.exit_code == 2
+    assert "broken.yaml, line 1" in result.stdout
+    assert "No drift in what could be looked at" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--path", "nowhere"], "has no nowhere"),
+        (["--since", "often"], "no age"),
+        (["--watch"], "need a cluster"),
+        (["--confirm"], "need a cluster"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    git: Path, live: Path, arguments: list[str], says: str
+) -> None:
+    result = drift(git, live, *arguments)
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_a_repository_that_is_none_is_said(tmp_path: Path, live: Path) -> None:
+    result = drift(tmp_path / "nowhere@main", live)
+    assert result.exit_code == 2
+    assert "not a folder" in result.stderr
+
+
+def test_a_cluster_that_is_not_there_is_said(git: Path, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text("{}")
+    result = CliRunner().invoke(main, ["drift", "--git", str(git), "--kubeconfig", str(kubeconfig)])
+    assert result.exit_code == 2
+    assert "no kubeconfig that can be used" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (["--app", "shop"], 1),
+        (["--app", "other"], 0),
+        (["--kind", "deployment"], 1),
+        (["--kind", "Service"], 0),
+        (["--namespace", "prod"], 1),
+        (["--namespace", "test"], 0),
+        (["--since", "1h"], 0),
+    ],
+)
+def test_findings_are_chosen(git: Path, live: Path, arguments: list[str], count: int) -> None:
+    holds(live, scaled(5))
+    result = drift(git, live, "--format", "json", *arguments)
+    assert len(json.loads(result.stdout)["findings"]) == count
+
+
+def test_the_findings_of_other_programs_are_taken_in(tmp_path: Path) -> None:
+    file = tmp_path / "diff"
+    file.write_text(WHOLE)
+    command = ["drift", "--import", f"kubectl-diff={file}", "--format", "json"]
+    result = CliRunner().invoke(main, command)
+    [finding] = json.loads(result.stdout)["findings"]
+    assert (finding["field"], finding["source"]) == (REPLICAS, "kubectl-diff")
+    assert finding["response"] == "alert"
+
+
+@pytest.mark.parametrize("wrong", ["kubectl-diff", "nonsense=x", "kubectl-diff="])
+def test_an_import_that_cannot_be_is_said(wrong: str) -> None:
+    result = CliRunner().invoke(main, ["drift", "--import", wrong])
+    assert result.exit_code == 2
+    assert "FORMAT=FILE" in result.stderr
+
+
+def test_something_has_to_be_declared() -> None:
+    result = CliRunner().invoke(main, ["drift"])
+    assert result.exit_code == 2
+    assert "--git" in result.stderr

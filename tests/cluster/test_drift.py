@@ -1,0 +1,602 @@
+"""`glasswarden drift` on the real API server."""
+
+import base64
+import copy
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from correlator.classify import Scene
+from correlator.declared import Address, Release, fingerprint, read_declared
+from correlator.detector.detect import Detector
+from correlator.follow import Follower
+from correlator.live.cluster import ClusterLive
+from correlator.live.source import Scope
+from correlator.scan import Scan
+from glasswarden.cli.main import main
+from glasswarden.cluster.apiserver import ApiServer
+from glasswarden.cluster.kubeconfig import access_from
+from glasswarden.kube.objects import Object
+from glasswarden.policy.policy import DEFAULT
+from tests.cluster.api import Api
+from tests.cluster.argocd import APPLICATION, ArgoCD
+from tests.cluster.build import programs
+from tests.cluster.catalogue import ARGOCD
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.drift_exam import (
+    deploy,
+    expected,
+    found,
+    marked,
+    mutate,
+    scanned,
+    write_manifests,
+)
+from tests.cluster.drift_kinds import FLUX, SPECIMENS, cases, put
+from tests.cluster.flux import KUSTOMIZATION, Flux
+from tests.cluster.gitrepository import GitRepository
+from tests.cluster.patience import eventually
+from tests.cluster.people import RBAC_GROUP
+from tests.cluster.pki import Authority
+
+PLACEHOLDER, AUTHORITY = (base64.b64encode(Authority().pair.certificate).decode() for _ in range(2))
+
+
+@pytest.mark.slow
+def test_every_mutation_is_found_and_nothing_else(cluster: ControlPlane, tmp_path: Path) -> None:
+    """At least 300 mutations over at least 25 kinds: precision and recall of 100 %."""
+    every = list(cases())
+    wanted = expected(every)
+    assert len({kind for kind, _ in wanted}) >= 300
+    assert len({case.manifest["kind"] for case in every}) >= 25
+
+    folder = write_manifests(tmp_path / "git", every)
+    api = deploy(cluster, every)
+    before = scanned(cluster.kubeconfig("admin"), folder)
+    assert (found(before), before.incomplete) == (set(), ())
+
+    mutate(api, every)
+    after = scanned(cluster.kubeconfig("admin"), folder)
+    assert after.incomplete == ()
+    seen = found(after)
+    assert (wanted - seen, seen - wanted) == (set(), set())
+
+
+OWNER = "kustomize-controller"
+IMAGE = "/spec/template/spec/containers[name=web]/image"
+
+
+def a_deployment(namespace: str, **spec: Any) -> Object:  # noqa: ANN401 - any JSON value
+    labels = {"app": "web"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": namespace, "labels": {}},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "web", "image": "registry.example/web:1"}]},
+            },
+            **spec,
+        },
+    }
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Path:
+    folder = tmp_path / "git"
+    folder.mkdir()
+    return folder
+
+
+def declare(folder: Path, *objects: Object) -> None:
+    for each in objects:
+        (folder / f"{each['kind']}-{each['metadata']['name']}.json").write_text(json.dumps(each))
+
+
+def drift(kubeconfig: Path, git: Path | str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+    """Return what `glasswarden drift` prints for programs."""
+    command = ["drift", "--git", str(git), "--kubeconfig", str(kubeconfig), "--format", "json"]
+    result = CliRunner().invoke(main, [*command, *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def told(result: Any) -> list[tuple[str, ...]]:  # noqa: ANN401 - JSON
+    keys = ("field", "class", "cause", "response")
+    return [
+        (each["object"]["name"], *(str(each[key]) for key in keys)) for each in result["findings"]
+    ]
+
+
+def test_a_persons_edit_is_theirs(cluster: ControlPlane, namespace: str, git: Path) -> None:
+    web = a_deployment(namespace)
+    declare(git, web)
+    Api(cluster.as_("admin")).apply(marked(web), OWNER)
+    by_hand = ("set", "image", "deployment/web", "web=registry.example/web:2", "-n", namespace)
+    cluster.as_("developer").kubectl(*by_hand)
+    cluster.as_("developer").kubectl("set", "env", "deployment/web", "DEBUG=1", "-n", namespace)
+    result = drift(cluster.kubeconfig("developer"), git, "-n", namespace)
+    person = ("desired-configuration", "person", "auto-heal")
+    assert told(result) == [
+        ("web", "/spec/template/spec/containers[name=web]/env[name=DEBUG]", *person),
+        ("web", IMAGE, *person),
+    ]
+    assert all(each["since"] for each in result["findings"])
+
+
+def test_replicas_belong_to_the_autoscaler_that_sets_them(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
+    web = a_deployment(namespace)
+    declare(git, web)
+    Api(cluster.as_("admin")).apply(marked(web), OWNER)
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    cluster.apply(
+        {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "web", "namespace": namespace},
+            "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 4},
+        }
+    )
+
+    def replicas() -> int:
+        return int(cluster.get("deployment/web", "-n", namespace)["spec"]["replicas"])
+
+    eventually(lambda: replicas() == 2, "the autoscaler to scale", seconds=90)
+    result = drift(cluster.kubeconfig("admin"), git, "-n", namespace)
+    assert told(result) == [("web", "/spec/replicas", "controller-managed", "controller", "ignore")]
+    assert "remove /spec/replicas" in result["findings"][0]["suggestion"]
+
+
+def test_a_field_that_the_api_server_fills_in_never_shows(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
+    web = a_deployment(namespace, paused=False, minReadySeconds=0)
+    web["spec"]["template"]["spec"]["containers"][0] |= {"imagePullPolicy": "", "args": []}
+    declare(git, web)
+    Api(cluster.as_("admin")).apply(marked(web), OWNER)
+    result = drift(cluster.kubeconfig("admin"), git, "-n", namespace)
+    assert (result["findings"], result["incomplete"]) == ([], [])
+
+
+def test_an_object_that_was_created_by_hand_and_adopted_shows_no_defaults(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
+    web = a_deployment(namespace)
+    declare(git, web)
+    cluster.as_("admin").kubectl("create", "-f", "-", stdin=web)
+    Api(cluster.as_("admin")).apply(marked(web), OWNER)
+    result = drift(cluster.kubeconfig("admin"), git, "-n", namespace)
+    assert (result["findings"], result["incomplete"]) == ([], [])
+
+
+Mutating = Callable[[str], None]
+
+
+@pytest.fixture
+def mutating(cluster: ControlPlane, namespace: str) -> Iterator[Mutating]:
+    """Return a function that has every Deployment of the namespace mutated, as webhooks do."""
+    name = f"mutate-{namespace}"
+
+    def begin(expression: str) -> None:
+        cluster.apply(mutating_policy(name, namespace, expression))
+
+    yield begin
+    for kind in ("mutatingadmissionpolicy", "mutatingadmissionpolicybinding"):
+        cluster.as_("admin").kubectl("delete", kind, name)
+
+
+def mutating_policy(name: str, namespace: str, expression: str) -> list[Object]:
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
+    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]}
+    mutation = {
+        "patchType": "ApplyConfiguration",
+        "applyConfiguration": {"expression": expression},
+    }
+    spec = {
+        "failurePolicy": "Fail",
+        "reinvocationPolicy": "Never",
+        "matchConstraints": {"resourceRules": [{**rule, "operations": ["CREATE", "UPDATE"]}]},
+        "mutations": [mutation],
+    }
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    bound = {"policyName": name, "matchResources": {"namespaceSelector": selector}}
+    return [
+        {**head, "kind": "MutatingAdmissionPolicy", "spec": spec},
+        {**head, "kind": "MutatingAdmissionPolicyBinding", "spec": bound},
+    ]
+
+
+def apply_until(api: Api, obj: Object, done: Callable[[Object], bool], what: str) -> None:
+    """Apply *obj* until a policy that is new to the API server has its effect."""
+
+    def applied() -> bool:
+        api.apply(marked(obj), OWNER)
+        return done(api.get(obj) or {})
+
+    eventually(applied, what)
+
+
+def test_an_injected_sidecar_is_nobodys_edit(
+    cluster: ControlPlane, namespace: str, git: Path, mutating: Mutating
+) -> None:
+    mutating(
+        "Object{spec: Object.spec{template: Object.spec.template{spec: "
+        "Object.spec.template.spec{containers: [Object.spec.template.spec.containers{"
+        "name: 'proxy', image: 'registry.example/proxy:1'}]}}}}"
+    )
+    web = a_deployment(namespace)
+    declare(git, web)
+
+    def is_injected(live: Object) -> bool:
+        return len(live["spec"]["template"]["spec"]["containers"]) == 2
+
+    apply_until(Api(cluster.as_("admin")), web, is_injected, "the sidecar to be injected")
+    result = drift(cluster.kubeconfig("admin"), git, "-n", namespace)
+    sidecar = "/spec/template/spec/containers[name=proxy]"
+    assert told(result) == [("web", sidecar, "controller-managed", "controller", "ignore")]
+
+
+def test_an_authority_that_a_controller_injects_is_its_own(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
+    hook = next(each for each in SPECIMENS if each.label == "ValidatingWebhookConfiguration")
+    manifest = copy.deepcopy(hook.manifest)
+    manifest["metadata"]["name"] = f"check-{namespace}"
+    manifest["webhooks"][0]["clientConfig"]["caBundle"] = PLACEHOLDER
+    declare(git, manifest)
+    api = Api(cluster.as_("admin"))
+    api.apply(marked(manifest), OWNER)
+    patch = [put("/webhooks/0/clientConfig/caBundle", AUTHORITY)]
+    api.patch(manifest, patch, "cert-manager-cainjector")
+    try:
+        result = drift(cluster.kubeconfig("admin"), git, "--kind", manifest["kind"])
+    finally:
+        api.delete(manifest)
+    field = "/webhooks[name=check.example.com]/clientConfig/caBundle"
+    assert told(result) == [
+        (f"check-{namespace}", field, "controller-managed", "controller", "ignore")
+    ]
+
+
+def test_what_may_not_be_listed_is_said(cluster: ControlPlane, namespace: str, git: Path) -> None:
+    settings = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "settings", "namespace": namespace, "labels": {}},
+        "data": {"a": "1"},
+    }
+    secret = {**settings, "kind": "Secret", "data": {"a": "YQ=="}}
+    vanished = {**settings, "apiVersion": "gone.example.com/v1", "kind": "Gone"}
+    declare(git, settings, secret, vanished)
+    api = Api(cluster.as_("admin"))
+    api.apply(marked(settings), OWNER)
+    api.patch(settings, [put("/data/a", "2")], "kubectl-edit")
+    reader = cluster.service_account(namespace, "reader")
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}
+    subject = {"kind": "ServiceAccount", "name": "reader", "namespace": namespace}
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    metadata = {"name": "reader", "namespace": namespace}
+    cluster.apply(
+        [
+            {**head, "kind": "Role", "metadata": metadata, "rules": [rule]},
+            {
+                **head,
+                "kind": "RoleBinding",
+                "metadata": metadata,
+                "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": "reader"},
+                "subjects": [subject],
+            },
+        ]
+    )
+    # No right to list all namespaces: the one that is declared is enough.
+    result = drift(reader.kubeconfig, git)
+    assert [each["field"] for each in result["findings"]] == ["/data/a"]
+    unseen = {each["what"]: each["why"] for each in result["incomplete"]}
+    assert unseen["Secret (v1)"] == "no right to list it"
+    assert unseen["Gone (gone.example.com/v1)"] == "the API server serves no such kind"
+    assert "orphans among Deployment (apps/v1)" in unseen
+
+
+def test_an_api_server_that_does_not_answer_is_said(cluster: ControlPlane, git: Path) -> None:
+    declare(git, a_deployment("default"))
+    kubeconfig = git.parent / "kubeconfig"
+    text = cluster.kubeconfig("admin").read_text()
+    kubeconfig.write_text(text.replace(cluster.server, "https://127.0.0.1:1"))
+    command = ["drift", "--git", str(git), "--kubeconfig", str(kubeconfig), "--exit-code"]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 2
+    assert "refused" in result.stderr
+    assert "No drift" not in result.stdout
+
+
+def test_what_applying_git_would_not_change_is_dropped_when_confirmed(
+    cluster: ControlPlane, namespace: str, git: Path, mutating: Mutating
+) -> None:
+    mutating("Object{spec: Object.spec{minReadySeconds: 7}}")
+    web = a_deployment(namespace, minReadySeconds=3)
+    declare(git, web)
+    api = Api(cluster.as_("admin"))
+
+    def is_mutated(live: Object) -> bool:
+        return bool(live["spec"].get("minReadySeconds") == 7)
+
+    apply_until(api, web, is_mutated, "the field to be mutated")
+    api.patch(web, [put("/spec/replicas", 3)], "kubectl-edit")
+
+    def fields(*arguments: str) -> list[str]:
+        result = drift(cluster.kubeconfig("admin"), git, "-n", namespace, *arguments)
+        assert result["incomplete"] == []
+        return [each["field"] for each in result["findings"]]
+
+    assert fields() == ["/spec/minReadySeconds", "/spec/replicas"]
+    assert fields("--confirm") == ["/spec/replicas"]
+
+
+def test_passes_follow_what_happens(cluster: ControlPlane, namespace: str, git: Path) -> None:
+    web = a_deployment(namespace)
+    declare(git, web)
+    api = Api(cluster.as_("admin"))
+    api.apply(marked(web), OWNER)
+    server = ApiServer(access_from(cluster.kubeconfig("admin")), "tests")
+    address = Address(str(git), "")
+
+    def new_scan() -> tuple[Scan, ClusterLive]:
+        live = ClusterLive(server, Scope(namespace, namespace))
+        manifests = read_declared(address, "", Release())
+        return Scan(Detector(DEFAULT, manifests.revision), manifests, live), live
+
+    follower = Follower(server, new_scan, lambda: fingerprint(address, ""))
+    scene = Scene(DEFAULT, datetime.now(UTC))
+
+    def fields() -> list[str]:
+        return [str(each.field) for each in follower.run(scene).findings]
+
+    assert fields() == []
+    api.patch(web, [put("/spec/replicas", 3)], "kubectl-edit")
+    eventually(lambda: fields() == ["/spec/replicas"], "the edit to be seen")
+    declare(git, a_deployment(namespace, replicas=3))
+    assert fields() == []
+    api.delete(web)
+    eventually(lambda: fields() == ["/"], "the deletion to be seen")
+    follower.close()
+
+
+def test_flux_is_followed_from_an_edit_to_a_rename(
+    cluster: ControlPlane,
+    flux: Flux,
+    git_repository: GitRepository,
+    namespace: str,
+) -> None:
+    """Suspended, Flux neither heals nor follows Git: every difference is told for what it is."""
+    kubeconfig = cluster.kubeconfig("admin")
+    web = json.dumps(a_deployment(namespace))
+    first = git_repository.commit({"shop/web.yaml": web}, "first")
+    with flux.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        suspend = ("--type=merge", "--patch", '{"spec":{"suspend":true}}')
+        admin = cluster.as_("admin")
+        admin.kubectl("patch", KUSTOMIZATION, deployed.name, "-n", deployed.namespace, *suspend)
+
+        lagging = ("sync-availability", "reconciliation-failure")
+
+        def found_at(revision: str) -> list[tuple[str, ...]]:
+            address = f"{git_repository.url}@{revision}"
+            arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
+            return told(drift(kubeconfig, address, *arguments))
+
+        paused = (deployed.name, "/spec/suspend", *lagging, "alert")
+        assert found_at(first) == [paused]
+        newer = web.replace("web:1", "web:2")
+        second = git_repository.commit({"shop/web.yaml": newer}, "a newer image")
+        assert [each[:-1] for each in found_at(second)] == [
+            paused[:-1],
+            ("web", IMAGE, *lagging),
+        ]
+
+        by_hand = ("set", "image", "deployment/web", "web=registry.example/web:9")
+        cluster.as_("developer").kubectl(*by_hand, "-n", namespace)
+        edited = ("web", IMAGE, "desired-configuration", "person", "auto-heal")
+        assert found_at("main") == [paused, edited]
+
+        renamed = json.loads(newer)
+        renamed["metadata"]["name"] = "renamed"
+        moved = {"shop/web.yaml": None, "shop/renamed.yaml": json.dumps(renamed)}
+        third = git_repository.commit(moved, "renamed")
+        missing = ("renamed", "/", "desired-configuration", "person", "auto-heal")
+        orphan = ("web", "/", "orphan", "reconciliation-failure", "prune")
+        assert found_at(third) == [paused, missing, orphan]
+
+        # Without its marks it is still in Flux's inventory.
+        unmark = [f"{key}-" for key in FLUX]
+        admin.kubectl("label", "deployment/web", "-n", namespace, *unmark)
+        assert found_at(third) == [paused, missing, orphan]
+
+
+def test_a_sync_that_fails_is_told(
+    cluster: ControlPlane, flux: Flux, git_repository: GitRepository, namespace: str
+) -> None:
+    broken = json.dumps({**a_deployment(namespace), "kind": "Nonsense"})
+    web = json.dumps(a_deployment(namespace))
+    first = git_repository.commit({"shop/web.yaml": web}, "first")
+    with flux.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        git_repository.commit({"shop/more.yaml": broken}, "broken")
+        deployed.sync()
+
+        def is_failing() -> bool:
+            conditions = deployed.get()["status"]["conditions"]
+            return any(each["type"] == "Ready" and each["status"] == "False" for each in conditions)
+
+        eventually(is_failing, "Flux to fail")
+        address = f"{git_repository.url}@{first}"
+        arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
+        result = drift(cluster.kubeconfig("admin"), address, *arguments)
+    fields = {each["field"]: each for each in result["findings"]}
+    ready = fields["/status/conditions[type=Ready]"]
+    assert ready["object"]["kind"] == "Kustomization"
+    assert (ready["class"], ready["response"]) == ("sync-availability", "escalate")
+    assert "Nonsense" in ready["reason"]
+
+
+def test_what_argocd_overlooks_is_found(
+    cluster: ControlPlane, argocd: ArgoCD, git_repository: GitRepository, namespace: str
+) -> None:
+    """An added variable leaves an Application Synced."""
+    web = a_deployment(namespace)
+    first = git_repository.commit({"shop/web.yaml": json.dumps(web)}, "first")
+    address = f"{git_repository.url}@{first}"
+    arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
+    with argocd.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        before = drift(cluster.kubeconfig("admin"), address, *arguments)
+        cluster.as_("developer").kubectl("set", "env", "deployment/web", "DEBUG=1", "-n", namespace)
+        after = drift(cluster.kubeconfig("admin"), address, *arguments)
+        deployed.wait_synced(first)
+    assert (before["findings"], before["incomplete"]) == ([], [])
+    variable = "/spec/template/spec/containers[name=web]/env[name=DEBUG]"
+    person = ("desired-configuration", "person", "auto-heal")
+    assert told(after) == [("web", variable, *person)]
+
+
+def test_what_argocd_is_told_to_ignore_is_ignored(
+    cluster: ControlPlane, argocd: ArgoCD, git_repository: GitRepository, namespace: str
+) -> None:
+    """By pointer, by jq and by manager: Argo CD stays Synced, and we say why."""
+    web = a_deployment(namespace, minReadySeconds=3)
+    first = git_repository.commit({"shop/web.yaml": json.dumps(web)}, "first")
+    image = '.spec.template.spec.containers[] | select(.name == "web") | .image'
+    entry = {
+        "group": "apps",
+        "kind": "Deployment",
+        "jsonPointers": ["/spec/replicas"],
+        "jqPathExpressions": [image],
+        "managedFieldsManagers": ["some-operator"],
+    }
+    developer = cluster.as_("developer")
+    with argocd.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        told_to = json.dumps({"spec": {"ignoreDifferences": [entry]}})
+        patch = ("patch", APPLICATION, namespace, "-n", "argocd", "--type=merge", "--patch")
+        cluster.as_("admin").kubectl(*patch, told_to)
+        deployed.wait_synced(first)
+        developer.kubectl("scale", "deployment/web", "--replicas=4", "-n", namespace)
+        by_hand = ("set", "image", "deployment/web", "web=registry.example/web:9")
+        developer.kubectl(*by_hand, "-n", namespace)
+        operator = [put("/spec/minReadySeconds", 9)]
+        Api(cluster.as_("admin")).patch(web, operator, "some-operator")
+        deployed.wait_synced(first)
+        arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
+        address = f"{git_repository.url}@{first}"
+        result = drift(cluster.kubeconfig("admin"), address, *arguments)
+    assert {each["field"]: each["response"] for each in result["findings"]} == {
+        "/spec/minReadySeconds": "ignore",
+        "/spec/replicas": "ignore",
+        IMAGE: "ignore",
+    }
+    assert all("ignoreDifferences" in each["reason"] for each in result["findings"])
+    assert result["incomplete"] == []
+
+
+def imported(tmp_path: Path, form: str, text: str) -> Any:  # noqa: ANN401 - JSON
+    file = tmp_path / form
+    file.write_text(text)
+    command = ["drift", "--import", f"{form}={file}", "--format", "json"]
+    result = CliRunner().invoke(main, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+WHOLE_CONTEXT = {"KUBECTL_EXTERNAL_DIFF": "diff -N -U 100000"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "fields"),
+    [({}, {"/"}), (WHOLE_CONTEXT, {IMAGE, "/spec/replicas"})],
+    ids=["as it is", "with all of its context"],
+)
+def test_what_kubectl_diff_prints_is_read(
+    cluster: ControlPlane,
+    namespace: str,
+    tmp_path: Path,
+    environment: dict[str, str],
+    fields: set[str],
+) -> None:
+    web = a_deployment(namespace)
+    admin = cluster.as_("admin")
+    admin.kubectl("apply", "-f", "-", stdin=web)
+    by_hand = ("set", "image", "deployment/web", "web=registry.example/web:2", "-n", namespace)
+    admin.kubectl(*by_hand)
+    web["spec"]["replicas"] = 3
+    missing = {**web, "metadata": {**web["metadata"], "name": "missing"}}
+    for each in (web, missing):
+        (tmp_path / f"{each['metadata']['name']}.json").write_text(json.dumps(each))
+    printed = subprocess.run(
+        [admin.program, "diff", "-f", tmp_path],
+        env=admin.environment() | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert printed.returncode == 1
+    found = imported(tmp_path, "kubectl-diff", printed.stdout)["findings"]
+    assert {each["field"] for each in found if each["object"]["name"] == "web"} == fields
+    [lacking] = [each for each in found if each["object"]["name"] == "missing"]
+    assert (lacking["field"], lacking["live"]) == ("/", None)
+    assert lacking["object"]["namespace"] == namespace
+
+
+@pytest.mark.parametrize(
+    ("environment", "field"),
+    [({}, "/"), (WHOLE_CONTEXT, IMAGE)],
+    ids=["as it is", "with all of its context"],
+)
+def test_what_argocd_app_diff_prints_is_read(
+    cluster: ControlPlane,
+    argocd: ArgoCD,
+    git_repository: GitRepository,
+    namespace: str,
+    tmp_path: Path,
+    environment: dict[str, str],
+    field: str,
+) -> None:
+    web = json.dumps(a_deployment(namespace))
+    first = git_repository.commit({"shop/web.yaml": web}, "first")
+    with argocd.deploy(git_repository, "shop", namespace) as deployed:
+        deployed.wait_synced(first)
+        stop = ("--type=merge", "--patch", '{"spec":{"syncPolicy":null}}')
+        cluster.as_("admin").kubectl("patch", APPLICATION, namespace, "-n", "argocd", *stop)
+        by_hand = ("set", "image", "deployment/web", "web=registry.example/web:2")
+        cluster.as_("developer").kubectl(*by_hand, "-n", namespace)
+
+        def is_out_of_sync() -> bool:
+            deployed.sync()
+            return bool(deployed.get()["status"]["sync"]["status"] == "OutOfSync")
+
+        eventually(is_out_of_sync, "Argo CD to see the difference")
+        server = argocd.server.removeprefix("http://")
+        program = programs([ARGOCD])["argocd"]
+        where = ("--server", server, "--plaintext", "--config", tmp_path / "config")
+        printed = subprocess.run(
+            [program, "app", "diff", namespace, *where],
+            env={**os.environ, "ARGOCD_BINARY_NAME": "argocd", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert printed.returncode == 1, printed.stderr
+    [finding] = imported(tmp_path, "argocd-diff", printed.stdout)["findings"]
+    assert (finding["object"]["name"], finding["field"]) == ("web", field)
+    assert "web:1" in finding["declared"]
+    assert "web:2" in finding["live"]

@@ -1,0 +1,163 @@
+"""What somebody added that Git does not declare, told by who holds the field."""
+
+from typing import Any
+
+import pytest
+
+from glasswarden.kube.objects import Object
+from tests.correlator.builders import fields, found, owned
+from tests.kube.builders import a_custom_object, a_deployment, an_entry, an_object, managed_by
+
+APP = "/spec/template/spec/containers[name=app]"
+
+
+def a_container(**fields: Any) -> Object:  # noqa: ANN401 - any JSON value
+    return a_deployment({"name": "app", **fields})
+
+
+def added(declared: Object, live: Object, *held: str, manager: str = "kubectl-edit") -> set[str]:
+    """Return the fields found when *manager* holds *held* of *live*, which Flux owns."""
+    return set(fields(declared, owned(live, an_entry(manager, *held))))
+
+
+def test_a_variable() -> None:
+    live = a_container(env=[{"name": "DEBUG", "value": "1"}])
+    assert added(a_container(), live, f"{APP}/env[name=DEBUG]", f"{APP}/env[name=DEBUG]/value") == {
+        f"{APP}/env[name=DEBUG]"
+    }
+
+
+def test_a_label() -> None:
+    live = an_object(labels={"team": "x"})
+    assert added(an_object(), live, "/metadata/labels/team") == {"/metadata/labels/team"}
+
+
+def test_a_container() -> None:
+    live = a_deployment({"name": "app"}, {"name": "debug", "image": "shell"})
+    held = "/spec/template/spec/containers[name=debug]"
+    assert added(a_container(), live, held, f"{held}/image") == {held}
+
+
+def test_a_field_below_what_is_declared() -> None:
+    declared = a_container(securityContext={"runAsUser": 1})
+    live = a_container(securityContext={"runAsUser": 1, "privileged": True})
+    path = f"{APP}/securityContext/privileged"
+    assert added(declared, live, path) == {path}
+
+
+def test_a_member_of_a_set() -> None:
+    declared = an_object(metadata={"finalizers": ["a"]})
+    live = an_object(metadata={"finalizers": ["a", "b"]})
+    assert added(declared, live, "/metadata/finalizers[=b]") == {"/metadata/finalizers[=b]"}
+
+
+def test_an_entry_of_a_map_that_is_held_as_a_whole() -> None:
+    declared = an_object("v1/Service", spec={"selector": {"app": "web"}})
+    live = an_object("v1/Service", spec={"selector": {"app": "web", "canary": "yes"}})
+    assert added(declared, live, "/spec/selector") == {"/spec/selector/canary"}
+
+
+def test_a_field_inside_a_list_that_is_held_as_a_whole() -> None:
+    declared = a_custom_object(spec={"routes": [{"to": "a"}]})
+    live = a_custom_object(spec={"routes": [{"to": "a", "weight": 5}]})
+    assert added(declared, live, "/spec/routes") == {"/spec/routes[0]/weight"}
+
+
+def test_a_port_whose_protocol_was_filled_in_is_declared() -> None:
+    declared = an_object("v1/Service", spec={"ports": [{"port": 80}]})
+    live = an_object("v1/Service", spec={"ports": [{"port": 80, "protocol": "TCP"}]})
+    item = "/spec/ports[port=80,protocol=TCP]"
+    assert added(declared, live, item, f"{item}/protocol") == set()
+
+
+def test_the_same_port_by_another_protocol_is_not() -> None:
+    declared = an_object("v1/Service", spec={"ports": [{"port": 53}]})
+    ports = [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]
+    item = "/spec/ports[port=53,protocol=UDP]"
+    live = an_object("v1/Service", spec={"ports": ports})
+    assert added(declared, live, item, f"{item}/protocol") == {item}
+
+
+NOTHING = [
+    pytest.param("kustomize-controller", id="the owner"),
+    pytest.param("kube-controller-manager", id="Kubernetes itself"),
+]
+
+
+@pytest.mark.parametrize("manager", NOTHING)
+def test_what_is_not_added_by_somebody_else(manager: str) -> None:
+    live = an_object(annotations={"x": "y"})
+    assert added(an_object(), live, "/metadata/annotations/x", manager=manager) == set()
+
+
+def test_what_nobody_holds_is_a_default() -> None:
+    assert fields(a_deployment(), owned(a_deployment(replicas=3))) == {}
+
+
+DEFAULTS = [
+    ("/spec/template/spec/restartPolicy", a_deployment(), {"restartPolicy": "Always"}),
+    ("/spec/template/spec/schedulerName", a_deployment(), {"schedulerName": "default-scheduler"}),
+]
+
+
+@pytest.mark.parametrize(("path", "declared", "more"), DEFAULTS)
+def test_what_the_api_server_would_have_filled_in_is_none(
+    path: str, declared: Object, more: Object
+) -> None:
+    pod = {**declared["spec"]["template"]["spec"], **more}
+    live = an_object(spec={"template": {"spec": pod}})
+    assert added(declared, live, path) == set()
+
+
+def test_the_same_word_elsewhere_is_an_addition() -> None:
+    """An init container that restarts is a sidecar."""
+    declared = an_object(spec={"template": {"spec": {"initContainers": [{"name": "a"}]}}})
+    live = an_object(
+        spec={"template": {"spec": {"initContainers": [{"name": "a", "restartPolicy": "Always"}]}}}
+    )
+    path = "/spec/template/spec/initContainers[name=a]/restartPolicy"
+    assert added(declared, live, path) == {path}
+
+
+def test_replicas_that_a_person_set_and_git_leaves_open() -> None:
+    live = owned(
+        a_deployment(replicas=7), an_entry("kubectl", "/spec/replicas", subresource="scale")
+    )
+    assert fields(a_deployment(), live) == {"/spec/replicas": (None, 7)}
+
+
+def test_a_container_that_nobody_holds_was_injected() -> None:
+    live = owned(
+        a_deployment({"name": "app"}, {"name": "proxy"}), an_entry("kustomize-controller", APP)
+    )
+    [one] = found(a_container(), live)
+    assert str(one.field) == "/spec/template/spec/containers[name=proxy]"
+    assert one.managers == ()
+
+
+def test_where_nobody_owns_the_object_whoever_deployed_it_counts_as_owner() -> None:
+    live = an_object(labels={"team": "x", "by": "hand"})
+    held = managed_by(
+        live,
+        an_entry("kubectl-client-side-apply", "/metadata/labels/team"),
+        an_entry("kubectl-label", "/metadata/labels/by"),
+    )
+    assert set(fields(an_object(), held)) == {"/metadata/labels/by"}
+
+
+def test_the_finding_says_who_holds_the_field_and_since_when() -> None:
+    live = owned(
+        a_container(image="web:2"),
+        an_entry("kubectl-set", f"{APP}/image", time="2026-03-01T12:00:00Z"),
+    )
+    [one] = found(a_container(image="web:1"), live)
+    assert one.managers == ("kubectl-set",)
+    assert one.since is not None
+    assert one.since.isoformat() == "2026-03-01T12:00:00+00:00"
+    assert one.owner is not None
+    assert (one.owner.app, one.revision, one.origin) == ("shop", "abc123", "web.yaml:1")
+
+
+def test_an_object_that_is_being_deleted_is_found() -> None:
+    live = an_object(metadata={"deletionTimestamp": "2026-03-01T12:00:00Z"})
+    assert set(fields(an_object(), live)) == {"/metadata/deletionTimestamp"}

@@ -1,0 +1,115 @@
+"""`declared.documents`: manifests as files hold them."""
+
+import textwrap
+
+import pytest
+
+from correlator.declared.documents import Manifests, parse_documents
+from correlator.declared.yaml_values import YamlInvalid, parse_yaml
+
+
+def names(manifests: Manifests) -> list[tuple[str, str]]:
+    return [(each.manifest["metadata"]["name"], each.origin) for each in manifests.objects]
+
+
+ONE = """\
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: one}
+"""
+
+
+def test_each_document_is_an_object_with_its_line() -> None:
+    text = "# settings\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n---\n\n"
+    text += "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: two}\n---\n# nothing\n---\n"
+    assert names(parse_documents(text, "app.yaml")) == [
+        ("one", "app.yaml:3"),
+        ("two", "app.yaml:8"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["List", "ConfigMapList"])
+def test_a_list_is_what_it_lists(kind: str) -> None:
+    item = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
+    text = f"apiVersion: v1\nkind: {kind}\nitems: [{item % 'one'}, {item % 'two'}]\n"
+    assert [name for name, _ in names(parse_documents(text, "app.yaml"))] == ["one", "two"]
+
+
+def test_json_is_read_too() -> None:
+    text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}'
+    assert names(parse_documents(text, "app.json")) == [("one", "app.json:1")]
+
+
+BROKEN = [
+    pytest.param("a: [1, 2", "app.yaml, line", "not YAML", id="an open bracket"),
+    pytest.param("a: b: c", "app.yaml, line 5", "not YAML", id="a second colon"),
+    pytest.param("a: *nowhere", "app.yaml, line 5", "alias to nothing", id="a lost alias"),
+    pytest.param("a: !!python/name:os.system x", "app.yaml, line 5", "tag", id="a foreign tag"),
+    pytest.param("just text", "app.yaml, line 5", "not a map", id="text"),
+    pytest.param("kind: ConfigMap", "app.yaml, line 5", "no apiVersion", id="no version"),
+    pytest.param("{apiVersion: v1, kind: A}", "app.yaml, line 5", "no metadata.name", id="no name"),
+]
+
+
+@pytest.mark.parametrize(("text", "what", "why"), BROKEN)
+def test_a_broken_document_costs_only_itself(text: str, what: str, why: str) -> None:
+    good = textwrap.dedent(ONE)
+    found = parse_documents(f"{good}---\n{text}\n---\n{good}", "app.yaml")
+    assert len(found.objects) == 2
+    [incomplete] = found.incomplete
+    assert incomplete.what.startswith(what)
+    assert why in incomplete.why
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2026-01-31", "2026-01-31"),
+        ("12:30", "12:30"),
+        ("1e3", 1000.0),
+        ("0o17", 15),
+        ("0777", 511),
+        ("0x1F", 31),
+        ("-3", -3),
+        ("1_000", 1000),
+        ("yes", True),
+        ("Off", False),
+        ("~", None),
+        ("1.2.3", "1.2.3"),
+        ("'1'", "1"),
+        ("!!str 1", "1"),
+        ("=", "="),
+        ("08", 8.0),
+        (".5", 0.5),
+        ("v1", "v1"),
+    ],
+)
+def test_words_mean_what_kubernetes_takes_them_for(text: str, value: object) -> None:
+    found = parse_yaml(f"a: {text}")["a"]
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_anchors_and_merge_keys_are_followed() -> None:
+    text = "base: &base {a: 1, b: 2}\nmade: {<<: *base, b: 3}\nsame: *base\nkept: {'<<': 1}"
+    assert parse_yaml(text) == {
+        "base": {"a": 1, "b": 2},
+        "made": {"a": 1, "b": 3},
+        "same": {"a": 1, "b": 2},
+        "kept": {"<<": 1},
+    }
+
+
+def test_keys_are_text() -> None:
+    assert parse_yaml("1: a\ntrue: b\n~: c") == {"1": "a", "true": "b", "null": "c"}
+
+
+def test_a_document_that_explodes_is_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
+    with pytest.raises(YamlInvalid, match="more values"):
+        parse_yaml("\n".join(lines))
+
+
+def test_nesting_has_an_end() -> None:
+    with pytest.raises(YamlInvalid):
+        parse_yaml("[" * 5000 + "]" * 5000)

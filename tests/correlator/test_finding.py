@@ -1,0 +1,108 @@
+"""`finding`: what every source gives, and the form that programs read."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from correlator.finding import (
+    HIDDEN,
+    Cause,
+    Class,
+    Finding,
+    Incomplete,
+    Response,
+    Result,
+    Verdict,
+    parse_time,
+    result_as_json,
+    without_secrets,
+)
+from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.paths import ROOT, parse_path
+from glasswarden.policy.file import parse_document
+from glasswarden.policy.policy import DEFAULT, policy_of
+
+WEB = Ref("apps", "v1", "Deployment", "prod", "web", "u1")
+KEYS = Ref("", "v1", "Secret", "prod", "keys")
+
+
+def a_finding(
+    ref: Ref = WEB, field: str = "/spec/replicas", declared: Value = 3, live: Value = 5
+) -> Finding:
+    since = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    return Finding(ref, parse_path(field), declared, live, since, "git", "abc123")
+
+
+def test_the_json_form_is_the_documented_one() -> None:
+    verdict = Verdict(
+        Class.DESIRED_CONFIGURATION, Cause.PERSON, Response.ALERT, "because", "kubectl get"
+    )
+    finding = Finding(
+        WEB, parse_path("/spec/replicas"), 3, ABSENT, None, "git", "abc123", verdict=verdict
+    )
+    assert result_as_json(Result((finding,), (Incomplete("a.yaml", "broken"),))) == {
+        "findings": [
+            {
+                "object": {
+                    "apiVersion": "apps/v1",
+                    "kind": "Deployment",
+                    "namespace": "prod",
+                    "name": "web",
+                    "uid": "u1",
+                },
+                "field": "/spec/replicas",
+                "declared": 3,
+                "live": None,
+                "class": "desired-configuration",
+                "cause": "person",
+                "response": "alert",
+                "reason": "because",
+                "verify": "kubectl get",
+                "suggestion": "",
+                "source": "git",
+                "since": None,
+                "revision": "abc123",
+            }
+        ],
+        "incomplete": [{"what": "a.yaml", "why": "broken"}],
+    }
+
+
+def test_a_time_is_written_as_kubernetes_writes_it() -> None:
+    [finding] = result_as_json(Result((a_finding(),)))["findings"]
+    assert finding["since"] == "2026-03-01T10:00:00Z"
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01T00:00:00Z"])
+def test_what_is_no_time_is_none(text: str) -> None:
+    assert parse_time(text) is None
+
+
+HIDING = [
+    pytest.param(a_finding(KEYS, "/data/password", "YQ==", "Yg=="), HIDDEN, HIDDEN, id="changed"),
+    pytest.param(a_finding(KEYS, "/data/password", ABSENT, "Yg=="), ABSENT, HIDDEN, id="added"),
+    pytest.param(a_finding(KEYS, "/data", {"a": "YQ=="}, ABSENT), HIDDEN, ABSENT, id="all of it"),
+    pytest.param(
+        Finding(KEYS, ROOT, {"data": {"a": "YQ=="}}, ABSENT, None, "git"), HIDDEN, ABSENT,
+        id="the object",
+    ),
+    pytest.param(a_finding(KEYS, "/metadata/labels/a", "x", "y"), "x", "y", id="a label"),
+    pytest.param(a_finding(WEB, "/spec/replicas", 3, 5), 3, 5, id="no secret"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("finding", "declared", "live"), HIDING)
+def test_the_values_of_secrets_are_hidden(finding: Finding, declared: Value, live: Value) -> None:
+    hidden = without_secrets(finding, DEFAULT)
+    assert (hidden.declared, hidden.live) == (declared, live)
+
+
+def test_the_paths_that_the_policy_calls_sensitive_are_hidden() -> None:
+    policy = policy_of(
+        parse_document(
+            "apiVersion: glasswarden.io/v1\nkind: Policy\n"
+            "sensitive: [{kinds: [Deployment], fields: ['/spec/replicas']}]\n"
+        )
+    )
+    assert without_secrets(a_finding(), policy).live == HIDDEN

@@ -1,0 +1,130 @@
+"""`sources`: what other programs print, read back into findings."""
+
+import json
+import textwrap
+
+import pytest
+
+from correlator.finding import Result, result_as_json
+from correlator.sources.diffs import read_diff
+from correlator.sources.json_lines import read_json_lines
+from tests.correlator.test_classify import a_finding
+
+FILE = "apps.v1.Deployment.prod.web"
+HEADER = f"diff -u -N /tmp/LIVE-1/{FILE} /tmp/MERGED-2/{FILE}"
+WHOLE = f"""\
+{HEADER}
+--- /tmp/LIVE-1/{FILE}\t2026-03-01
++++ /tmp/MERGED-2/{FILE}\t2026-03-01
+@@ -1,9 +1,9 @@
+ apiVersion: apps/v1
+ kind: Deployment
+ metadata:
+-  generation: 2
++  generation: 3
+   name: web
+   namespace: prod
+ spec:
+-  replicas: 5
++  replicas: 3
+"""
+PART = f"""\
+{HEADER}
+@@ -3,3 +3,3 @@
+ metadata:
+-  generation: 2
++  generation: 3
+@@ -20,3 +20,3 @@
+   strategy:
+-  replicas: 5
++  replicas: 3
+"""
+CREATED = """\
+diff -u -N /tmp/LIVE-1/v1.ConfigMap.prod.a.b /tmp/MERGED-2/v1.ConfigMap.prod.a.b
+@@ -0,0 +1,6 @@
++apiVersion: v1
++kind: ConfigMap
++metadata:
++  name: a.b
++  namespace: prod
++data: {}
+"""
+ARGOCD = """\
+
+===== apps/Deployment prod/web ======
+12c12
+<   replicas: 5
+---
+>   replicas: 3
+"""
+
+
+def told(result: Result) -> list[tuple[str, str, object, object]]:
+    return [
+        (each["object"]["name"], each["field"], each["declared"], each["live"])
+        for each in result_as_json(result)["findings"]
+    ]
+
+
+def test_whole_objects_tell_their_fields() -> None:
+    assert told(read_diff(WHOLE, "kubectl diff")) == [("web", "/spec/replicas", 3, 5)]
+
+
+def test_parts_of_objects_tell_their_lines() -> None:
+    [(name, field, declared, live)] = told(read_diff(PART, "kubectl diff"))
+    assert (name, field) == ("web", "/")
+    assert "  replicas: 3" in str(declared)
+    assert "  replicas: 5" in str(live)
+
+
+def test_an_object_that_would_be_created_is_missing() -> None:
+    [finding] = read_diff(CREATED, "kubectl diff").findings
+    assert finding.is_missing_object
+    assert (finding.ref.kind, finding.ref.name, finding.ref.namespace) == (
+        "ConfigMap",
+        "a.b",
+        "prod",
+    )
+
+
+def test_argocds_own_form_is_read() -> None:
+    assert told(read_diff(ARGOCD, "argocd app diff")) == [
+        ("web", "/", "  replicas: 3", "  replicas: 5")
+    ]
+
+
+def test_several_objects_are_told_apart() -> None:
+    assert [each[0] for each in told(read_diff(WHOLE + CREATED, "kubectl diff"))] == ["web", "a.b"]
+
+
+def test_no_output_is_no_difference() -> None:
+    assert read_diff("", "kubectl diff") == Result()
+
+
+@pytest.mark.parametrize("text", ["hello\nworld\n", "error: no such file\n", "{}", "\x00"])
+def test_a_diff_that_is_none_never_reads_as_no_drift(text: str) -> None:
+    result = read_diff(text, "kubectl diff")
+    assert result.findings == ()
+    assert result.incomplete[0].what == "kubectl diff"
+
+
+def test_our_own_json_is_read_back() -> None:
+    [finding] = result_as_json(Result((a_finding(),)))["findings"]
+    result = read_json_lines(json.dumps(finding) + "\n\n", "import")
+    assert told(result) == told(Result((a_finding(),)))
+    assert result.findings[0].since == a_finding().since
+
+
+def test_a_line_that_is_no_finding_costs_itself() -> None:
+    good = '{"object": {"apiVersion": "v1", "kind": "A", "name": "a"}, "field": "/x", "live": 1}'
+    text = textwrap.dedent(
+        f"""\
+        {good}
+        not json
+        {{"object": {{}}, "field": "/x"}}
+        {good.replace("/x", "x")}
+        """
+    )
+    result = read_json_lines(text, "import")
+    assert told(result) == [("a", "/x", None, 1)]
+    assert [each.what for each in result.incomplete] == [f"import, line {n}" for n in (2, 3, 4)]

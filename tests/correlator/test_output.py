@@ -1,0 +1,94 @@
+"""`output`: what people see."""
+
+import pytest
+
+from correlator.classify import Scene, classified
+from correlator.finding import Finding, Incomplete, Result
+from correlator.output.markdown import render_markdown
+from correlator.output.table import render_table
+from correlator.output.text import printable
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.paths import ROOT, parse_path
+from glasswarden.policy.policy import DEFAULT
+from tests.correlator.test_classify import NOW, a_finding
+
+EVIL = "\x1b[2Jweb|\u202e`<b>`\n"
+
+
+def a_result(*findings: Finding, incomplete: tuple[Incomplete, ...] = ()) -> Result:
+    scene = Scene(DEFAULT, NOW)
+    return Result(tuple(classified(each, scene) for each in findings), incomplete)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_table_fits_the_terminal(width: int) -> None:
+    long = a_finding("/metadata/annotations/" + "x" * 300, "y" * 500, "z" * 500)
+    lines = render_table(a_result(long, a_finding()), width).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_the_table_says_what_is_where() -> None:
+    text = render_table(a_result(a_finding("/spec/replicas", 3, 5)), 160)
+    assert "Deployment prod/web" in text
+    assert "/spec/replicas" in text
+    assert "2026-03-01T11:00:00Z" in text
+    assert "1 finding in 1 object" in text
+
+
+def test_no_drift_is_said() -> None:
+    assert render_table(Result(), 80) == "No drift"
+    assert "No drift." in render_markdown(Result())
+
+
+def test_what_was_not_looked_at_never_reads_as_no_drift() -> None:
+    result = Result((), (Incomplete("Secret (v1)", "no right to list it"),))
+    for text in (render_table(result, 80), render_markdown(result)):
+        assert "No drift in what could be looked at" in text
+        assert "Secret" in text
+        assert "no right to list it" in text
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_nothing_in_a_cluster_steers_the_terminal(form: str) -> None:
+    ref = Ref("", "v1", "ConfigMap", "prod", EVIL)
+    result = a_result(
+        a_finding("/data/x", EVIL, EVIL, ref=ref, by=EVIL),
+        incomplete=(Incomplete(EVIL, EVIL),),
+    )
+    text = render_table(result, 300) if form == "table" else render_markdown(result)
+    assert all(char.isprintable() or char == "\n" for char in text)
+
+
+def test_a_cell_of_markdown_cannot_be_left() -> None:
+    ref = Ref("", "v1", "ConfigMap", "prod", "a|b")
+    text = render_markdown(a_result(a_finding("/data/x", "a|`b`", "c|d", ref=ref)))
+    row = next(line for line in text.splitlines() if "/data/x" in line and line.startswith("|"))
+    assert row.replace(r"\|", "").count("|") == 9
+
+
+def test_a_whole_object_is_not_spelled_out() -> None:
+    missing = Finding(
+        Ref("", "v1", "ConfigMap", "prod", "a"), ROOT, {"data": {}}, ABSENT, None, "git"
+    )
+    assert "(object)" in render_table(a_result(missing), 200)
+    assert "{" not in render_table(a_result(missing), 200)
+
+
+def test_markdown_gives_the_command_and_the_suggestion() -> None:
+    finding = a_finding("/spec/replicas", 3, 5, by="kube-controller-manager")
+    text = render_markdown(a_result(finding))
+    assert "kubectl describe deployment.apps/web -n prod" in text
+    assert "# remove /spec/replicas" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [("plain ünïcode", "plain ünïcode"), ("\x1b[0m", "\\x1b[0m"), ("a\nb", "a\\nb")],
+)
+def test_characters_that_are_not_visible_are_escaped(text: str, safe: str) -> None:
+    assert printable(text) == safe
+
+
+def test_paths_are_printable_as_they_are() -> None:
+    assert str(parse_path("/metadata/annotations/~{1b}")).isprintable()

@@ -1,0 +1,207 @@
+"""`scan`: one pass over what is declared and what is live, here from folders."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from correlator.classify import Scene
+from correlator.declared.documents import Declared, Manifests
+from correlator.detector.detect import Detector
+from correlator.filters import Filter, parse_age
+from correlator.finding import Incomplete, Response, Result
+from correlator.live.folder import FolderLive
+from correlator.live.source import Kind, KindUnavailable, Scope
+from correlator.scan import Scan
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.policy.policy import DEFAULT
+from tests.correlator.builders import owned
+from tests.correlator.test_classify import NOW, a_finding
+from tests.kube.builders import a_deployment, an_entry, an_object, managed_by
+
+
+def live_in(folder: Path, *objects: Object, scope: Scope | None = None) -> FolderLive:
+    for number, each in enumerate(objects):
+        (folder / f"{number}.json").write_text(json.dumps(each))
+    return FolderLive(folder, scope or Scope())
+
+
+def scanned(live: FolderLive, *declared: Object, broken: tuple[Incomplete, ...] = ()) -> Result:
+    manifests = Manifests(tuple(Declared(each, "a.yaml:1") for each in declared), broken, "abc")
+    scan = Scan(Detector(DEFAULT, "abc"), manifests, live)
+    scan.run()
+    return scan.result(scan.scene(Scene(DEFAULT, NOW)))
+
+
+def told(result: Result) -> list[tuple[str, str]]:
+    return [(str(each.ref), str(each.field)) for each in result.findings]
+
+
+def a_config(name: str, namespace: str = "prod", **data: str) -> Object:
+    return owned(an_object("v1/ConfigMap", name=name, namespace=namespace, data=data))
+
+
+def a_declared(name: str, namespace: str = "prod", **data: str) -> Object:
+    return an_object("v1/ConfigMap", name=name, namespace=namespace, data=data)
+
+
+def test_what_differs_is_missing_or_is_one_too_many(tmp_path: Path) -> None:
+    live = live_in(tmp_path, a_config("same"), a_config("changed", a="2"), a_config("orphan"))
+    result = scanned(live, a_declared("same"), a_declared("changed", a="1"), a_declared("missing"))
+    assert told(result) == [
+        ("ConfigMap prod/changed", "/data/a"),
+        ("ConfigMap prod/missing", "/"),
+        ("ConfigMap prod/orphan", "/"),
+    ]
+    assert result.incomplete == ()
+
+
+def test_an_orphan_of_a_kind_that_is_no_longer_declared_is_found(tmp_path: Path) -> None:
+    service = owned(an_object("v1/Service", name="old"))
+    result = scanned(live_in(tmp_path, a_config("same"), service), a_declared("same"))
+    assert told(result) == [("Service prod/old", "/")]
+
+
+def test_another_applications_objects_are_no_orphans(tmp_path: Path) -> None:
+    theirs = a_config("theirs")
+    theirs["metadata"]["labels"]["kustomize.toolkit.fluxcd.io/name"] = "other"
+    result = scanned(live_in(tmp_path, a_config("same"), theirs), a_declared("same"))
+    assert told(result) == []
+
+
+def test_nothing_is_called_an_orphan_while_a_manifest_cannot_be_read(tmp_path: Path) -> None:
+    broken = (Incomplete("b.yaml, line 1", "not YAML"),)
+    live = live_in(tmp_path, a_config("same"), a_config("perhaps"))
+    result = scanned(live, a_declared("same"), broken=broken)
+    assert told(result) == []
+    assert [each.what for each in result.incomplete] == ["b.yaml, line 1", "orphans"]
+
+
+def test_nothing_is_called_missing_while_a_live_file_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("a: b: c")
+    result = scanned(live_in(tmp_path, a_config("same")), a_declared("same"), a_declared("b"))
+    assert told(result) == []
+    assert "broken.yaml, line 1 cannot be read" in result.incomplete[0].why
+
+
+def test_objects_that_are_live_in_another_version_cannot_be_compared(tmp_path: Path) -> None:
+    live = live_in(tmp_path, an_object("autoscaling/v2/HorizontalPodAutoscaler"))
+    result = scanned(live, an_object("autoscaling/v1/HorizontalPodAutoscaler"))
+    assert told(result) == []
+    assert result.incomplete == (
+        Incomplete("HorizontalPodAutoscaler (autoscaling/v1)", "live only in version v2"),
+    )
+
+
+def test_an_object_that_is_declared_twice_is_said(tmp_path: Path) -> None:
+    live = live_in(tmp_path, a_config("same", a="2"))
+    result = scanned(live, a_declared("same", a="1"), a_declared("same", a="2"))
+    assert told(result) == []
+    assert "declared twice" in result.incomplete[0].why
+
+
+def test_additions_that_cannot_be_told_are_said(tmp_path: Path) -> None:
+    live = live_in(tmp_path, an_object("v1/ConfigMap", name="same", data={"b": "2"}))
+    result = scanned(live, a_declared("same"))
+    assert result.incomplete == (
+        Incomplete(
+            "additions in 1 objects", "they carry no managedFields, which tell who holds a field"
+        ),
+    )
+
+
+def test_an_object_without_namespace_is_looked_for_at_home(tmp_path: Path) -> None:
+    live = live_in(tmp_path, a_config("same", "shop"), scope=Scope(home="shop"))
+    assert told(scanned(live, a_declared("same", ""))) == []
+
+
+def test_a_namespace_on_a_cluster_scoped_object_is_nothing(tmp_path: Path) -> None:
+    role = "rbac.authorization.k8s.io/v1/ClusterRole"
+    live = live_in(tmp_path, owned(an_object(role, namespace="")))
+    assert told(scanned(live, an_object(role, namespace="prod"))) == []
+
+
+def test_an_autoscaler_that_git_does_not_declare_is_seen(tmp_path: Path) -> None:
+    scaler = an_object(
+        "autoscaling/v2/HorizontalPodAutoscaler",
+        spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+    )
+    web = owned(a_deployment(replicas=5), an_entry("x", "/spec/replicas"))
+    live = live_in(tmp_path, web, scaler)
+    [finding] = scanned(live, a_deployment(replicas=3)).findings
+    assert finding.verdict is not None
+    assert finding.verdict.response == Response.IGNORE
+
+
+class Forbidding(FolderLive):
+    """Refuses to list one kind."""
+
+    def objects(self, kind: Kind, namespaces: frozenset[str]) -> Iterator[Object]:
+        if kind.name == "Secret":
+            raise KindUnavailable(str(kind), "no right to list it")
+        return super().objects(kind, namespaces)
+
+    def located(self, ref: Ref) -> Ref:
+        if ref.kind == "Gone":
+            raise KindUnavailable("Gone (example.com/v1)", "the API server serves no such kind")
+        return super().located(ref)
+
+
+def test_a_kind_that_cannot_be_listed_costs_only_itself(tmp_path: Path) -> None:
+    live_in(tmp_path, a_config("same", a="2"))
+    live = Forbidding(tmp_path, Scope())
+    result = scanned(
+        live,
+        an_object("v1/Secret", name="keys"),
+        an_object("example.com/v1/Gone"),
+        a_declared("same", a="1"),
+    )
+    assert told(result) == [("ConfigMap prod/same", "/data/a")]
+    assert {each.what for each in result.incomplete} == {"Secret (v1)", "Gone (example.com/v1)"}
+
+
+def test_secrets_are_hidden_in_the_result(tmp_path: Path) -> None:
+    live = live_in(tmp_path, managed_by(an_object("v1/Secret", data={"a": "Yg=="}), an_entry("x")))
+    [finding] = scanned(live, an_object("v1/Secret", stringData={"a": "a"})).findings
+    assert (finding.declared, finding.live) == ("(hidden)", "(hidden)")
+
+
+FILTERS = [
+    pytest.param(Filter(), True, id="nothing asked"),
+    pytest.param(Filter(app="shop"), True, id="its application"),
+    pytest.param(Filter(app="other"), False, id="another application"),
+    pytest.param(Filter(age=parse_age("2h")), True, id="younger"),
+    pytest.param(Filter(age=parse_age("30m")), False, id="older"),
+]
+
+
+@pytest.mark.parametrize(("asked", "kept"), FILTERS)
+def test_findings_are_chosen(asked: Filter, *, kept: bool) -> None:
+    result = asked.applied(Result((a_finding(),), (Incomplete("a", "b"),)), NOW)
+    assert (len(result.findings), len(result.incomplete)) == (kept, 1)
+
+
+def test_drift_of_unknown_age_is_always_shown() -> None:
+    result = Result((a_finding(by=""),))
+    assert Filter(age=parse_age("1m")).applied(result, NOW) == result
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        (Filter(namespace="prod"), True),
+        (Filter(namespace="test"), False),
+        (Filter(kinds=("deployment",)), True),
+        (Filter(kinds=("apps/Deployment", "Service")), True),
+        (Filter(kinds=("Service",)), False),
+    ],
+)
+def test_objects_are_chosen(asked: Filter, *, wanted: bool) -> None:
+    assert asked.wants(Ref("apps", "v1", "Deployment", "prod", "web")) is wanted
+
+
+@pytest.mark.parametrize("text", ["1", "h", "-1h", "1 h", "1y", "99999999h"])
+def test_what_is_no_age_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no age"):
+        parse_age(text)
