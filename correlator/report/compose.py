@@ -173,7 +173,7 @@ def _why(write: Write, change: Change, around: Surroundings) -> str:
 def _command(write: Write, around: Surroundings) -> str:
     """Return what to type next: back to Git while the fix is needed, or back from it."""
     if write.ticket:
-        return f"glasswarden backport --ticket {write.ticket} --repo DIR"
+        return f"glasswarden report --ticket {write.ticket} --git DIR"
     if write.grant in around.open_grants:
         return f"kubectl glasswarden close {_target(write.subject)} --outcome backported"
     return f"glasswarden blame {_target(write.subject)}"
