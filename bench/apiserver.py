@@ -3,7 +3,8 @@
 import re
 import statistics
 import subprocess
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,6 +111,13 @@ class Turns(msgspec.Struct, frozen=True):
 
 def run(lab: Lab) -> list[Figure]:
     """Write to guarded and other objects by turns, as a person with a client certificate."""
+    with standing(lab, POLICY) as cluster:
+        return [guarded(lab, cluster, GOALS[0]), *_unguarded(lab, cluster)]
+
+
+@contextmanager
+def standing(lab: Lab, policy: Object) -> Iterator[ControlPlane]:
+    """Run a control plane that asks us, by *policy*, and the Go webhook."""
     if missing(KUBERNETES):
         raise CannotRun("the control plane is not built; `make programs` builds it")
     lab.say("starting a control plane")
@@ -117,16 +125,17 @@ def run(lab: Lab) -> list[Figure]:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": GUARDED}}
         cluster.apply([namespace, *(subject.manifest for subject in SUBJECTS)])
         _say_size(lab, cluster)
-        policy = lab.file(compact(POLICY))
-        ours = stack.enter_context(lab.glasswarden(policy=policy))
+        file = lab.file(compact(policy))
+        ours = stack.enter_context(lab.glasswarden(policy=file))
         go = stack.enter_context(lab.go(raw=True))
         cluster.apply([_plain(go), _conditioned(go)])
-        stack.enter_context(registered(cluster, ours.url, ours.authority, policy))
+        stack.enter_context(registered(cluster, ours.url, ours.authority, file))
         _await_effect(lab, cluster)
-        return [_guarded(lab, cluster), *_unguarded(lab, cluster)]
+        yield cluster
 
 
-def _guarded(lab: Lab, cluster: ControlPlane) -> Figure:
+def guarded(lab: Lab, cluster: ControlPlane, goal: Goal) -> Figure:
+    """Compare what a guarded write gains with what it gains by the Go webhook."""
     before = _calls(cluster)
     rounds = _rounds(lab, cluster, (NONE, GO, GO_CONDITIONED, OWNED))
     if _calls(cluster) - before < ROUNDS * TURNS:
@@ -140,7 +149,7 @@ def _guarded(lab: Lab, cluster: ControlPlane) -> Figure:
         f"{times(ratio)} (+{statistics.median(ours):.2f} ms, Go +{statistics.median(go):.2f} ms; "
         f"Go behind our matchConditions +{statistics.median(conditioned):.2f} ms)"
     )
-    return GOALS[0].judged(ratio, told)
+    return goal.judged(ratio, told)
 
 
 def _unguarded(lab: Lab, cluster: ControlPlane) -> list[Figure]:

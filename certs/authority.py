@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-AUTHORITY_LIFETIME = timedelta(days=3650)
 SERVING_LIFETIME = timedelta(days=90)
 
 # Clocks of the API server and of this machine may differ: a certificate must not be
@@ -44,7 +44,7 @@ class KeyPair:
         )
 
 
-def new_authority(now: datetime, lifetime: timedelta = AUTHORITY_LIFETIME) -> KeyPair:
+def new_authority(now: datetime, lifetime: timedelta = SERVING_LIFETIME) -> KeyPair:
     """Return a self-signed authority that may sign serving certificates and nothing else."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name("Glasswarden webhook authority")
@@ -82,6 +82,40 @@ def new_serving_pair(
         )
         .sign(authority.key, hashes.SHA256())
     )
+    return KeyPair(certificate, key)
+
+
+def is_issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    """Tell whether *authority* signed *certificate*."""
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def spelled(hosts: Sequence[str]) -> tuple[str, ...]:
+    """Return *hosts* as a certificate spells them: addresses have several forms."""
+    return tuple(str(_san(host).value) for host in hosts)
+
+
+def names_of(certificate: x509.Certificate) -> tuple[str, ...]:
+    """Return the hosts that *certificate* is for."""
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return ()
+    return tuple(str(name.value) for name in names)
+
+
+def parse_pair(certificate_pem: bytes, key_pem: bytes) -> KeyPair:
+    """Return the pair in two PEM files; raise ValueError unless they belong together."""
+    certificate = x509.load_pem_x509_certificate(certificate_pem)
+    key = serialization.load_pem_private_key(key_pem, password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError("the key is no EC key")  # noqa: TRY004 - the file's fault, not a caller's
+    if key.public_key() != certificate.public_key():
+        raise ValueError("the key belongs to another certificate")
     return KeyPair(certificate, key)
 
 

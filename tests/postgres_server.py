@@ -6,22 +6,29 @@ that package only the programs are used. No server that already runs is ever tal
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 from tests.cache import PackageOutOfReach, cache_folder, install
-from tests.cluster.processes import Process, start, tail_of
+from tests.cluster.processes import Process, ProcessFailed, start, tail_of
 
 USER: Final = "glasswarden"
+PATIENCE: Final = 20
+"""How often a killed server is started again before its failure is believed."""
+
 OPTIONS: Final = (
     "-clisten_addresses=",
     # The data does not outlive the test; a killed server still finds all it wrote.
@@ -49,6 +56,49 @@ def postgres_url() -> Iterator[str]:
 @contextmanager
 def postgres_server(programs: Path | None = None) -> Iterator[str]:
     """Run a new, empty server from the folder *programs*; yield a `postgresql://` URL for it."""
+    with restartable_server(programs) as server:
+        yield server.url
+
+
+class Server:
+    """A server that can be killed and started again on the same data."""
+
+    def __init__(self, programs: Path, folder: Path, user: str, options: Sequence[str]) -> None:
+        self.url = f"postgresql://{USER}@/postgres?host={quote(str(folder), safe='')}"
+        self._again = partial(_start, programs, folder, user, options)
+        self._folder = folder
+        self._process = self._again()
+
+    def start(self) -> None:
+        """Start the server, unless it runs, and wait until it takes connections."""
+        # After a kill, the new one refuses to start until the last of the old ones is gone.
+        for _ in range(PATIENCE):
+            if not self._process.running:
+                self._process = self._again()
+            with suppress(ProcessFailed):
+                self._process.wait_until(self._is_ready)
+                return
+        self._process.wait_until(self._is_ready)
+
+    def _is_ready(self) -> bool:
+        return is_ready(self._folder, self._process.pid)
+
+    def kill(self) -> None:
+        """Kill the server as a crash does: nothing is tidied up."""
+        os.kill(self._process.pid, signal.SIGKILL)
+        while self._process.running:
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """End the server."""
+        self._process.stop()
+
+
+@contextmanager
+def restartable_server(
+    programs: Path | None = None, options: Sequence[str] = OPTIONS
+) -> Iterator[Server]:
+    """Run a new, empty server from the folder *programs*."""
     with tempfile.TemporaryDirectory(prefix="glasswarden-postgres-") as name:
         folder = Path(name)
         user = unprivileged_user()
@@ -56,12 +106,22 @@ def postgres_server(programs: Path | None = None) -> Iterator[str]:
         if user:
             shutil.chown(folder, user)
         _initialize(found, folder, user)
-        server = _start(found, folder, user)
+        server = Server(found, folder, user, options)
         try:
-            server.wait_until(lambda: is_ready(folder))
-            yield f"postgresql://{USER}@/postgres?host={quote(str(folder), safe='')}"
+            server.start()
+            yield server
         finally:
             server.stop()
+
+
+@contextmanager
+def new_database(url: str) -> Iterator[str]:
+    """Make an empty database in the server at *url*; yield the URL of it."""
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        yield url.replace("/postgres?", f"/{name}?")
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
 
 
 def unprivileged_user() -> str:
@@ -131,11 +191,11 @@ def _initialize(programs: Path, folder: Path, user: str) -> None:
         raise PostgresFailed(f"{programs / 'initdb'} failed:\n{tail_of(log)}")
 
 
-def _start(programs: Path, folder: Path, user: str) -> Process:
+def _start(programs: Path, folder: Path, user: str, options: Sequence[str]) -> Process:
     place = ("-D", str(folder / "data"), "-k", str(folder))
     return start(
         "postgres",
-        [programs / "postgres", *place, *OPTIONS],
+        [programs / "postgres", *place, *options],
         log=folder / "postgres.log",
         environment=_environment(),
         user=user,
@@ -148,8 +208,9 @@ def _environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
-def is_ready(folder: Path) -> bool:
-    """Return whether the server in *folder* says in its own file that it takes connections."""
+def is_ready(folder: Path, pid: int) -> bool:
+    """Return whether the server *pid* says in its own file that it takes connections."""
     status = folder / "data" / "postmaster.pid"
     lines = status.read_text().splitlines() if status.exists() else []
-    return len(lines) > 7 and lines[7].strip() == "ready"
+    # A killed server leaves its file behind.
+    return len(lines) > 7 and lines[0] == str(pid) and lines[7].strip() == "ready"

@@ -2,26 +2,27 @@
 
 import asyncio
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import structlog
 
 from glasswarden.cluster.apiserver import ApiServerError
 from glasswarden.kube.objects import Object, ref_of
+from glasswarden.ledger.errors import LedgerError
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.policy import Policy
+from glasswarden.policy.outage import without_record
 from glasswarden.policy.write import Write
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
-from webhook.metrics import reviews
+from webhook.metrics import GRANTS, UNRECORDED, reviews
 from webhook.parents import Parents
+from webhook.reading import Reader
 from webhook.recorder import Recorder
 from webhook.review import Request, answer, parse_review
 from webhook.rules import Rules
 from webhook.sources import Sources
-from webhook.writes import write_of
 
 log = structlog.get_logger()
 
@@ -38,21 +39,33 @@ class Admission:
     sources: Sources | None = None
     """Who knows where in Git an application is described."""
 
+    reader: Reader = field(default_factory=Reader)
+    """Who makes a `Write` of a request, stamps verified."""
+
     async def validate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
         request = parse_review(body)
         policy = self.rules.policy
         parent = await self._parent(request) if request.sub_resource == "scale" else None
-        write = write_of(request, policy, parent)
+        now = datetime.now(UTC)
+        write = await self.reader.write_of(request, policy, now, parent)
         if self.sources is not None:
             write = replace(write, source=self.sources.known(write.owner))
-        now = datetime.now(UTC)
         decision = decide(write, policy, now)
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
-            audit = await self._record(write, decision, policy, now)
+            try:
+                audit = await self._record(request, write, decision, now)
+            except LedgerError as error:
+                decision = self._without_record(write, decision, error)
+            self._count(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
+
+    def _count(self, decision: Decision, write: Write) -> None:
+        if decision.grant is not None:
+            GRANTS.labels(decision.grant.act).inc()
+            self.reader.tally.note(decision.grant, write)
 
     async def _parent(self, request: Request) -> Object:
         """Return the object that a Scale scales, or raise `CannotTell`."""
@@ -72,16 +85,28 @@ class Admission:
             raise CannotTell(f"whose object is scaled could not be looked up: {error}") from error
 
     async def _record(
-        self, write: Write, decision: Decision, policy: Policy, now: datetime
+        self, request: Request, write: Write, decision: Decision, now: datetime
     ) -> dict[str, str]:
         """Store the write; return what the API server's audit log should witness."""
-        record = await self.recorder.record(entry_of(write, decision, policy, now, os.urandom(10)))
+        policy, masks = self.rules.policy, self.recorder.masks
+        entry = entry_of(request, write, decision, policy, masks, now, os.urandom(10))
+        record = await self.recorder.record(entry)
         log.info(
             "write decided",
             verdict=decision.verdict,
             clause=decision.clause,
             actor=write.actor.name,
             object=str(write.target),
-            record=record.id,
+            record=entry.id,
         )
-        return {"record": record.id, "chain": record.digest}
+        # Of annotations with one name the API server keeps the first only, and it asks several
+        # times about a write that it tries again, or about a collection: each has its own as well.
+        return {"record": entry.id, "chain": record.digest, entry.id: record.digest}
+
+    def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:
+        """Return what the policy makes of *decision*, which is in no ledger and no spool."""
+        outcome = without_record(decision, write, self.rules.policy)
+        if outcome.allowed:
+            self.recorder.count_unrecorded(str(error))
+        UNRECORDED.labels("allowed" if outcome.allowed else "refused").inc()
+        return outcome

@@ -20,24 +20,31 @@ from asgiref.wsgi import WsgiToAsgi
 
 from glasswarden.cluster.apiserver import ApiServer, NoAccess, access_in_cluster
 from glasswarden.cluster.kubeconfig import access_from
-from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.chain import Chain
+from glasswarden.keys.folder import KeysUnreadable
 from glasswarden.ledger.errors import LedgerError
+from glasswarden.ledger.keys import open_keys
+from glasswarden.ledger.spool import new_spool
 from webhook.admission import Admission
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
-from webhook.metrics import LATENCY, REFUSALS
+from webhook.grant_keys import GrantKeys
+from webhook.ledger_link import links_to
+from webhook.metrics import CERTIFICATE_EXPIRY, LATENCY, REFUSALS
+from webhook.mutation import Mutation
+from webhook.namespaces import Namespaces
 from webhook.pages import new_pages
 from webhook.parents import Parents
 from webhook.policy_file import PolicyUnreadable
-from webhook.recorder import Recorder
+from webhook.reading import Reader
+from webhook.recorder import NewSpool, Recorder
 from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.sources import Sources
-from webhook.tls import CertificateUnusable, new_context, renew
+from webhook.tls import CertificateUnusable, expiry_of, new_context, renew
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Answer = Callable[[bytes], Awaitable[bytes]]
 
 # etcd bounds an object at 1.5 MiB; a review holds two of them, as JSON, and some words around.
 LARGEST_BODY = 8 * 1024 * 1024
@@ -45,6 +52,8 @@ LARGEST_BODY = 8 * 1024 * 1024
 # Python's default looks at the youngest objects for every 700 that come; a review of 1 MB has tens
 # of thousands.
 COLLECTOR_THRESHOLDS = (50_000, 20, 20)
+
+_CANNOT_START = (LedgerError, CertificateUnusable, PolicyUnreadable, KeysUnreadable, NoAccess)
 
 log = structlog.get_logger()
 
@@ -60,7 +69,8 @@ class Application:
         self._settings = settings
         self._pages = WsgiToAsgi(new_pages())  # type: ignore[no-untyped-call]
         self._process: _Process | None = None
-        self._path = f"/validate/{settings.caller_token}"
+        self._validate = f"/validate/{settings.caller_token}"
+        self._mutate = f"/mutate/{settings.caller_token}"
 
     @property
     def tls(self) -> ssl.SSLContext:
@@ -77,9 +87,11 @@ class Application:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["path"] == self._path and scope["method"] == "POST":
-            await self._review(scope, receive, send)
-        elif scope["path"].startswith("/validate"):
+        elif scope["path"] == self._validate and scope["method"] == "POST":
+            await self._review(scope, receive, send, self._started.admission.validate)
+        elif scope["path"] == self._mutate and scope["method"] == "POST":
+            await self._review(scope, receive, send, self._started.mutation.mutate)
+        elif scope["path"].startswith(("/validate", "/mutate")):
             await self._turn_away(scope, send)
         else:
             await self._pages(scope, receive, send)
@@ -87,14 +99,14 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         try:
-            process = self._process = _start(self._settings)
-        except (LedgerError, CertificateUnusable, PolicyUnreadable, NoAccess) as error:
-            # gunicorn stops altogether on this: no process ever answers without its ledger.
+            process = self._process = await _start(self._settings)
+        except _CANNOT_START as error:
+            # gunicorn stops altogether on this. A ledger that is only away is no such reason.
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        process.close()
+        await process.close()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _turn_away(self, scope: Message, send: Send) -> None:
@@ -103,11 +115,11 @@ class Application:
         REFUSALS.labels(HTTPStatus.FORBIDDEN.value).inc()
         await _respond(send, HTTPStatus.FORBIDDEN, b"not the API server")
 
-    async def _review(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def _review(self, scope: Message, receive: Receive, send: Send, answer: Answer) -> None:
         try:
             body = await _read(scope, receive)
             start = time.perf_counter()
-            status, content = HTTPStatus.OK, await self._started.admission.validate(body)
+            status, content = HTTPStatus.OK, await answer(body)
             LATENCY.observe(time.perf_counter() - start)
         except RequestRefused as refusal:
             log.warning("review refused", status=refusal.status.value, reason=str(refusal))
@@ -126,35 +138,66 @@ class _Process:
     """What one started process holds."""
 
     admission: Admission
+    mutation: Mutation
     tls: ssl.SSLContext
     tasks: tuple[asyncio.Task[None], ...]
 
-    def close(self) -> None:
+    async def close(self) -> None:
         for task in self.tasks:
             task.cancel()
-        self.admission.recorder.close()
+        await self.admission.recorder.close()
         if self.admission.sources is not None:
             self.admission.sources.close()
 
 
-def _start(settings: Settings) -> _Process:
+async def _start(settings: Settings) -> _Process:
     """Open what a process needs; called inside its running event loop."""
     _calm_the_collector()
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
+
+    def show_expiry() -> None:
+        CERTIFICATE_EXPIRY.labels("serving").set(expiry_of(settings.certificate))
+
+    show_expiry()
     rules = Rules(settings.policy)
     server = _api_server(settings)
-    chain = Chain(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}")
+    recorder = await _recorder(settings, rules.policy.cluster)
+    reader = Reader(
+        GrantKeys(settings.keys), Namespaces(server) if server else None, recorded=recorder
+    )
     admission = Admission(
         rules,
-        Recorder(open_ledger(settings.ledger), chain),
+        recorder,
         Parents(server) if server else None,
         Sources(server) if server else None,
+        reader,
     )
     tasks = (
-        asyncio.create_task(renew(tls, settings.certificate, settings.key)),
+        asyncio.create_task(renew(tls, settings.certificate, settings.key, show_expiry)),
         asyncio.create_task(rules.follow()),
+        asyncio.create_task(reader.keys.follow()),
+        asyncio.create_task(recorder.deliver()),
     )
-    return _Process(admission, tls, tasks)
+    return _Process(admission, Mutation(rules, reader), tls, tasks)
+
+
+async def _recorder(settings: Settings, cluster: str) -> Recorder:
+    """Return this process's way into the ledger, its chain begun."""
+    writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
+    keys = open_keys(settings.keys)
+    link, delivery = links_to(settings.ledger)
+    recorder = Recorder(link, writer, cluster, keys, _spools(settings), delivery=delivery)
+    await recorder.open()
+    if settings.spool is not None:
+        await recorder.store.adopt(settings.spool)
+    return recorder
+
+
+def _spools(settings: Settings) -> NewSpool | None:
+    folder = settings.spool
+    if folder is None:
+        return None
+    return lambda writer: new_spool(folder, writer, settings.spool_bytes)
 
 
 def _calm_the_collector() -> None:

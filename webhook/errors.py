@@ -31,5 +31,17 @@ class CannotTell(RequestRefused):
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
+class RecorderOverloaded(RequestRefused):
+    """More writes wait to be recorded than a process holds: the failurePolicy decides."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+
+class RecorderClosed(RequestRefused):
+    """The process is about to end and records nothing more: the failurePolicy decides."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+
 class CallerGone(RequestRefused):
     """The caller hung up before the whole body came; nobody reads the answer."""

@@ -22,7 +22,8 @@ def configure_logs() -> None:
             *_SHARED[1:],
             structlog.processors.JSONRenderer(),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # A line and its end in one write: the lines of several processes are not mixed.
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
 

@@ -36,6 +36,7 @@ from prometheus_client import (  # noqa: E402 - see above
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     generate_latest,
 )
@@ -51,10 +52,21 @@ REVIEWS: Final = Counter(
     ["verdict", "clause", "mode"],
     registry=_REGISTRY,
 )
+GRANTS: Final = Counter(
+    "glasswarden_grants_total",
+    "Writes that asked for, used or ended a grant, by what they did",
+    ["act"],
+    registry=_REGISTRY,
+)
 REFUSALS: Final = Counter(
     "glasswarden_refused_requests_total",
     "Requests that were no review of the API server's, by HTTP status",
     ["status"],
+    registry=_REGISTRY,
+)
+HELD_WRITES: Final = Counter(
+    "glasswarden_held_writes_total",
+    "Writes of reconcilers in which fields stayed as they were, under a grant",
     registry=_REGISTRY,
 )
 POLICY_RELOADS: Final = Counter(
@@ -63,12 +75,71 @@ POLICY_RELOADS: Final = Counter(
     ["outcome"],
     registry=_REGISTRY,
 )
+# With a label, though it has one value: without, the parent process, which serves nothing, would
+# say 0 from its start on, and be the earliest of all.
+CERTIFICATE_EXPIRY: Final = Gauge(
+    "glasswarden_certificate_expiry_timestamp_seconds",
+    "When the certificate stops being valid: the earliest of all processes",
+    ["certificate"],
+    registry=_REGISTRY,
+    multiprocess_mode="livemin",
+)
 LATENCY: Final = Histogram(
     "glasswarden_review_seconds",
     "Time from the whole request to its answer",
     registry=_REGISTRY,
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
 )
+
+COMMIT_SECONDS: Final = Histogram(
+    "glasswarden_commit_seconds",
+    "Time until records were on a disk, by where they went",
+    ["store"],
+    registry=_REGISTRY,
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
+)
+COMMITTED_RECORDS: Final = Histogram(
+    "glasswarden_commit_records",
+    "Records that shared a commit",
+    registry=_REGISTRY,
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+)
+LEDGER_AVAILABLE: Final = Gauge(
+    "glasswarden_ledger_available",
+    "1 while every process reaches the ledger, 0 while one does not",
+    registry=_REGISTRY,
+    multiprocess_mode="livemin",
+)
+SPOOL_RECORDS: Final = Gauge(
+    "glasswarden_spool_records",
+    "Records that wait in spools for the ledger",
+    registry=_REGISTRY,
+    multiprocess_mode="livesum",
+)
+SPOOL_BYTES: Final = Gauge(
+    "glasswarden_spool_bytes",
+    "Bytes that wait in spools for the ledger",
+    registry=_REGISTRY,
+    multiprocess_mode="livesum",
+)
+SPOOL_AGE: Final = Gauge(
+    "glasswarden_spool_oldest_seconds",
+    "Age of the oldest record that waits in a spool, when it was last looked at",
+    registry=_REGISTRY,
+    multiprocess_mode="livemax",
+)
+UNRECORDED: Final = Counter(
+    "glasswarden_unrecorded_writes_total",
+    "Writes that could not be recorded at all, by what became of them",
+    ["outcome"],
+    registry=_REGISTRY,
+)
+
+
+@cache
+def commit_seconds(store: str) -> Histogram:
+    """Return the histogram of commits to *store*: finding it anew takes longer than observing."""
+    return COMMIT_SECONDS.labels(store)
 
 
 @cache

@@ -1,57 +1,207 @@
 """Durable before the answer: entries that arrive together are chained and committed together."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Protocol
+import os
+import random
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import structlog
 
 from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.errors import LedgerError
-from glasswarden.ledger.record import Entry, Record
+from glasswarden.ledger.checkpoints import closing, opening
+from glasswarden.ledger.errors import (
+    LedgerConflict,
+    LedgerError,
+    LedgerUnavailable,
+    RecordMalformed,
+    SpoolUnusable,
+)
+from glasswarden.ledger.keys import Keys
+from glasswarden.ledger.record import AnyEntry, Attempt, Record
+from glasswarden.ledger.spool import Spool
+from webhook.errors import RecorderClosed, RecorderOverloaded
+from webhook.gaps import Unrecorded, joined
+from webhook.ledger_link import LedgerLink
+from webhook.store import OutcomeUnknown, Store
 
+MOST_WAITING: Final = 1000
+"""Entries that wait for a commit; more would wait longer than the API server does."""
 
-class Ledger(Protocol):
-    """Where records are kept, as far as a writer is concerned."""
+MOST_AT_ONCE: Final = 250
+"""Entries in a commit."""
 
-    def append(self, records: Sequence[Record]) -> None:
-        """Store *records*, all or none, or raise `LedgerError`."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between tries to reach a ledger that is away."""
 
-    def close(self) -> None:
-        """Give the database back."""
+NewSpool = Callable[[str], Spool]
+Waiting = list[tuple[Attempt, asyncio.Future[Record]]]
+
+log = structlog.get_logger()
 
 
 class Recorder:
     """The one writer of a process. Belongs to one event loop; not safe from other threads."""
 
-    def __init__(self, ledger: Ledger, chain: Chain) -> None:
-        self._ledger = ledger
-        self._chain = chain
-        self._waiting: list[tuple[Entry, asyncio.Future[Record]]] = []
+    def __init__(
+        self,
+        link: LedgerLink,
+        writer: str,
+        cluster: str,
+        keys: Keys,
+        new_spool: NewSpool | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        delivery: LedgerLink | None = None,
+    ) -> None:
+        self.masks = keys.masks
+        self._writer = writer
+        self._cluster = cluster
+        self._signer = keys.signer
+        self._clock = clock
+        self._new_spool = new_spool
+        self._chain = Chain(writer, keys.signer)
+        self._chains = 1
+        self._waiting: Waiting = []
+        self._flushing: asyncio.Task[None] | None = None
+        self._gap: Unrecorded | None = None
+        self._closed = False
+        self.store = Store(link, self._spool(), clock, delivery)
 
-    async def record(self, entry: Entry) -> Record:
-        """Return *entry*'s record once it is on the disk; raise `LedgerError` where it is not."""
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            # Runs after every request that this turn of the loop has read: they share the commit.
-            loop.call_soon(self._commit)
-        future: asyncio.Future[Record] = loop.create_future()
+    async def open(self) -> None:
+        """Begin the chain; where nothing can be stored now, its beginning comes with the rest."""
+        try:
+            await self._append([])
+        except (LedgerUnavailable, SpoolUnusable) as error:
+            log.warning("chain not begun yet", reason=str(error))
+
+    async def record(self, entry: Attempt) -> Record:
+        """Return *entry*'s record once it is on a disk; raise `LedgerError` where it is not."""
+        if self._closed:
+            raise RecorderClosed("this process records nothing more")
+        if len(self._waiting) >= MOST_WAITING:
+            raise RecorderOverloaded(f"{MOST_WAITING} writes wait to be recorded already")
+        future: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
         self._waiting.append((entry, future))
+        self._flush_soon()
         return await future
 
-    def close(self) -> None:
-        """Give the ledger back."""
-        self._ledger.close()
+    async def open_grants(self, now: datetime) -> list[Attempt] | None:
+        """Return how each open grant was last recorded, by whomever; none where nobody can tell."""
+        found = await self.store.open_grants(self._cluster, now)
+        if found is None:
+            return None
+        return [record.entry for record in found if isinstance(record.entry, Attempt)]
 
-    def _commit(self) -> None:
-        batch, self._waiting = self._waiting, []
-        records = self._chain.link(entry for entry, _ in batch)
+    def count_unrecorded(self, why: str) -> None:
+        """Count a write that goes through without a record; a `Gap` tells of it later."""
+        now = self._clock()
+        self._gap = (self._gap or Unrecorded(now, now, 0, why)).and_one(now)
+
+    async def deliver(self) -> None:
+        """Bring what could not be stored to the ledger, for as long as the process lives."""
+        pause = FIRST_PAUSE
+        while True:
+            await self.store.work.wait()
+            try:
+                await self.store.deliver()
+            except (LedgerConflict, RecordMalformed) as error:
+                self._begin_anew(error)
+            except LedgerError:
+                await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
+                pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                pause = FIRST_PAUSE
+                self._flush_soon()
+
+    async def close(self) -> None:
+        """Record what waits, end the chain, and give the ledger back."""
+        self._closed = True
+        if self._flushing is not None:
+            await self._flushing
         try:
-            self._ledger.append(records)
+            now = self._clock()
+            await self._append([closing(self._cluster, self._signer, now, os.urandom(10))])
         except LedgerError as error:
-            for _, future in batch:
-                if not future.done():
-                    future.set_exception(error)
+            log.warning("chain not closed", reason=str(error))
+        if self._gap is not None:
+            log.error("gap not recorded", writes=self._gap.count, since=self._gap.since.isoformat())
+        await self.store.close()
+
+    def _flush_soon(self) -> None:
+        """Have what waits stored, after every request that this turn of the loop has read."""
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().create_task(self._flush())
+
+    async def _flush(self) -> None:
+        """Store what waits, and what comes while that is being stored."""
+        try:
+            await self._store_batch()
+            while self._waiting:
+                await self._store_batch()
+        finally:
+            self._flushing = None
+            if self._waiting:
+                self._flush_soon()
+
+    async def _store_batch(self) -> None:
+        batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+        try:
+            records = await self._append([entry for entry, _ in batch])
+        except LedgerError as error:
+            _fail(batch, error)
             return
-        self._chain.advance(records)
+        except BaseException as error:  # nobody is left waiting, whatever it is
+            _fail(batch, error)
+            raise
         for (_, future), record in zip(batch, records, strict=True):
             if not future.done():  # the caller may have hung up
                 future.set_result(record)
+
+    async def _append(self, entries: Sequence[AnyEntry]) -> list[Record]:
+        """Return *entries* as records, once they and what must stand before them are stored."""
+        first, gap = await self._owed()
+        if not first and not entries:
+            return []
+        records = self._chain.link([*first, *entries])
+        try:
+            await self.store.append(records)
+        except LedgerConflict as error:
+            self._gap = joined(gap, self._gap)
+            self._begin_anew(error)
+            raise
+        except OutcomeUnknown:
+            self._chain.advance(records)
+            raise
+        except LedgerError:
+            self._gap = joined(gap, self._gap)
+            raise
+        self._chain.advance(records)
+        return records[len(first) :]
+
+    async def _owed(self) -> tuple[list[AnyEntry], Unrecorded | None]:
+        """Return what has to be recorded before anything else: a beginning, a gap."""
+        owed: list[AnyEntry] = []
+        if self._chain.head.sequence == 0:
+            heads, now = await self.store.unwitnessed(), self._clock()
+            owed.append(opening(self._cluster, heads, self._signer, now, os.urandom(10)))
+        gap, self._gap = self._gap, None
+        if gap is not None:
+            owed.append(gap.entry(self._cluster, self._clock(), os.urandom(10)))
+        return owed, gap
+
+    def _begin_anew(self, error: LedgerError) -> None:
+        """Leave a chain that somebody else has written to, and begin another."""
+        self._chains += 1
+        log.error("chain abandoned", writer=self._chain.writer, reason=str(error))
+        self._chain = Chain(f"{self._writer}-{self._chains}", self._signer)
+        self.store.continue_with(self._spool())
+
+    def _spool(self) -> Spool | None:
+        return self._new_spool(self._chain.writer) if self._new_spool else None
+
+
+def _fail(batch: Waiting, error: BaseException) -> None:
+    for _, future in batch:
+        if not future.done():
+            future.set_exception(error)

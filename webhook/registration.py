@@ -1,4 +1,4 @@
-"""The webhook configuration that follows from a policy: which writes the API server asks us about.
+"""The webhook configurations that follow from a policy: which writes the API server asks us about.
 
 Everything that the guard would let pass unseen is kept away by `matchConditions`, in the API server
 itself: an outage of ours then touches nobody but those who write to guarded objects by hand.
@@ -8,8 +8,9 @@ import base64
 from dataclasses import dataclass
 from typing import Any, Final
 
-from glasswarden.kube.owners import Engine
+from glasswarden.kube.owners import Engine, Mark
 from glasswarden.kube.reconcilers import RECONCILERS
+from glasswarden.policy.breakglass import names
 from glasswarden.policy.defaults import KUBERNETES
 from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import Policy
@@ -17,12 +18,34 @@ from webhook import cel
 
 GUARD: Final = "guard.glasswarden.io"
 SCALE: Final = "scale.glasswarden.io"
+HOLD: Final = "hold.glasswarden.io"
+HOLD_WITHIN: Final = "namespace.hold.glasswarden.io"
+STATUS: Final = "status.glasswarden.io"
+STAMP: Final = "breakglass.glasswarden.io"
+STAMP_WITHIN: Final = "namespace.breakglass.glasswarden.io"
 
 TIMEOUT_SECONDS: Final = 5
 OUR_NAMESPACE: Final = "glasswarden"
 
 # Where cluster components live: a webhook that can stop them can stop its own recovery.
 EXEMPT_NAMESPACES: Final = ("kube-system", "kube-node-lease", "kube-public", OUR_NAMESPACE)
+
+LOOSE_STATUS: Final = (
+    "cronjobs",
+    "daemonsets",
+    "deployments",
+    "horizontalpodautoscalers",
+    "ingresses",
+    "jobs",
+    "namespaces",
+    "persistentvolumeclaims",
+    "poddisruptionbudgets",
+    "services",
+    "statefulsets",
+)
+"""Resources whose status is written together with their annotations, some also with their labels.
+That of a custom resource is not. Pods and nodes have no marks of their own, and by far the most
+writes."""
 
 MOST_CONDITIONS: Final = 64
 """What the API server takes in one entry."""
@@ -31,6 +54,7 @@ LONGEST_CONDITION: Final = 16 * 1024
 """A bound of ours: conditions are compiled at every change of a configuration, and kept in etcd."""
 
 _USER: Final = "request.userInfo.username"
+_GRANT: Final = Mark("annotation", names.GRANT)
 
 
 class PolicyTooLarge(Exception):
@@ -38,38 +62,82 @@ class PolicyTooLarge(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """A Service in front of the webhook, in the cluster that it guards."""
+
+    namespace: str
+    name: str
+    port: int = 443
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where the API server reaches a webhook, and how each knows the other."""
 
-    url: str
+    address: str | Service
+    """A URL, or a Service of the cluster."""
     authority_pem: bytes
     caller_token: str
+
+    def client(self, verb: str) -> dict[str, Any]:
+        """Return the `clientConfig` for what the API server asks: `validate` or `mutate`."""
+        path = f"/{verb}/{self.caller_token}"
+        bundle = {"caBundle": base64.b64encode(self.authority_pem).decode()}
+        if isinstance(self.address, str):
+            return {"url": f"{self.address.rstrip('/')}{path}", **bundle}
+        at = self.address
+        service = {"namespace": at.namespace, "name": at.name, "port": at.port, "path": path}
+        return {"service": service, **bundle}
 
 
 def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
     """Return the ValidatingWebhookConfiguration for a webhook at *endpoint*."""
-    client = {
-        "url": f"{endpoint.url.rstrip('/')}/validate/{endpoint.caller_token}",
-        "caBundle": base64.b64encode(endpoint.authority_pem).decode(),
-    }
+    client = endpoint.client("validate")
+    entries = [
+        _guard(policy, client),
+        _scale(policy, client),
+        _status(policy, client),
+        _keeps_held(policy, client),
+    ]
+    return _configuration("ValidatingWebhookConfiguration", policy, entries)
+
+
+def mutating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
+    """Return the MutatingWebhookConfiguration: asked only where break-glass has left a trace."""
+    client = endpoint.client("mutate")
+    entries = [
+        _stamps(policy, client),
+        _stamps_within(policy, client),
+        _holds(policy, client),
+        _holds_within(policy, client),
+    ]
+    return _configuration("MutatingWebhookConfiguration", policy, entries)
+
+
+def configurations(policy: Policy, endpoint: Endpoint) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return both, the validating one first."""
+    return validating_configuration(policy, endpoint), mutating_configuration(policy, endpoint)
+
+
+def _configuration(kind: str, policy: Policy, entries: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
+        "kind": kind,
         "metadata": {
             "name": "glasswarden",
             "labels": {"app.kubernetes.io/name": "glasswarden"},
             "annotations": {"glasswarden.io/policy": policy.digest},
         },
-        "webhooks": [_guard(policy, client), _scale(policy, client)],
+        "webhooks": entries,
     }
 
 
-def _guard(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+def _guard(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     conditions = {
         "guarded": _guarded(policy),
         "not-an-event": "!(request.resource.resource in ['events', 'leases'])",
         "not-its-controller": f"!({_controller_of_its_own(policy)})",
-        **_not_exempt(policy),
+        **not_exempt(policy),
     }
     # A subresource is not covered by `*`; these two change the pod itself.
     resources = ["*", "pods/ephemeralcontainers", "pods/resize"]
@@ -77,19 +145,130 @@ def _guard(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     return entry | {"failurePolicy": "Fail"}
 
 
-def _scale(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     """Return the entry for `scale`, where no condition can see whose object it is.
 
     Unmanaged objects are scaled through it too, so an outage of ours must not stop that: it fails
     open, and the API server's audit log says so.
     """
-    entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], _not_exempt(policy))
+    entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], not_exempt(policy))
     return entry | {"failurePolicy": "Ignore"}
+
+
+def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for marks and stamps that come or go by way of a status.
+
+    Nobody who means well does that, so it may fail closed.
+    """
+    signs = {(sign.kind, sign.key) for engine in policy.engines for sign in engine.signs}
+    signs |= {("annotation", name) for name in names.ANNOTATIONS}
+    fields = {kind: sorted(key for each, key in signs if each == kind) for kind, _ in signs}
+    touched = cel.any_of(_differs(f"{kind}s", keys) for kind, keys in sorted(fields.items()))
+    conditions = {"touches-marks": touched, **not_exempt(policy)}
+    resources = [f"{name}/status" for name in LOOSE_STATUS]
+    return _entry(STATUS, client, resources, ["UPDATE"], conditions) | {"failurePolicy": "Fail"}
+
+
+def _differs(field: str, keys: list[str]) -> str:
+    """Return the condition that one of *keys* in metadata's *field* is not what it was."""
+    new, old = (f"{o}.metadata.{field}" for o in ("object", "oldObject"))
+    there, before = (f"(has({each}) && k in {each})" for each in (new, old))
+    changed = f"({there} && {before} && {new}[k] != {old}[k])"
+    return f"{cel.listed(keys)}.exists(k, {there} != {before} || {changed})"
+
+
+def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for a reconciler that deletes what has a grant: a prune waits for its end.
+
+    It fails open, as everything does that a reconciler could be stopped by.
+    """
+    conditions = {
+        "granted": f"oldObject != null && {cel.carries('oldObject', _GRANT)}",
+        "its-controller": _controller_of_its_own(policy),
+        **not_exempt(policy),
+    }
+    return _entry(HOLD, client, ["*"], ["DELETE"], conditions) | {"failurePolicy": "Ignore"}
+
+
+def _stamps(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for people's writes where break-glass has left, or asks for, a trace.
+
+    It fails open: without a stamp nobody gets in, and an outage of ours stops nobody else.
+    """
+    conditions = {
+        "breaks-glass": _breaks_glass(),
+        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        **not_exempt(policy),
+    }
+    # Another webhook may change fields after ours: they belong to what is remembered.
+    return _mutating(STAMP, client, conditions) | {"reinvocationPolicy": "IfNeeded"}
+
+
+def _stamps_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for people's writes to guarded objects in a Namespace that has a grant."""
+    conditions = {
+        "guarded": _guarded(policy),
+        "not-asked-already": f"!({_breaks_glass()})",
+        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        **not_exempt(policy),
+    }
+    entry = _within_granted(_mutating(STAMP_WITHIN, client, conditions))
+    return entry | {"reinvocationPolicy": "IfNeeded"}
+
+
+def _holds(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for a reconciler's own writes where break-glass has left a trace.
+
+    It fails open: an outage of ours never stops a reconciler.
+    """
+    conditions = {
+        "breaks-glass": _breaks_glass(),
+        "its-controller": _controller_of_its_own(policy),
+        **not_exempt(policy),
+    }
+    return _mutating(HOLD, client, conditions)
+
+
+def _holds_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the entry for a reconciler's own writes in a Namespace that has a grant.
+
+    A scale under that grant has left no trace yet but in managedFields, which no condition reads.
+    """
+    conditions = {
+        "not-asked-already": f"!({_breaks_glass()})",
+        "its-controller": _controller_of_its_own(policy),
+        **not_exempt(policy),
+    }
+    return _within_granted(_mutating(HOLD_WITHIN, client, conditions))
+
+
+def _mutating(name: str, client: dict[str, str], conditions: dict[str, str]) -> dict[str, Any]:
+    """Return an entry that is asked once: what a hold put back must not pass for what was sent."""
+    entry = _entry(name, client, ["*"], ["UPDATE"], conditions)
+    return entry | {
+        "failurePolicy": "Ignore",
+        "reinvocationPolicy": "Never",
+        "sideEffects": "None",
+    }
+
+
+def _within_granted(entry: dict[str, Any]) -> dict[str, Any]:
+    active = {"key": names.ACTIVE, "operator": "In", "values": ["true"]}
+    selector = entry["namespaceSelector"]
+    return entry | {
+        "namespaceSelector": {"matchExpressions": [*selector["matchExpressions"], active]}
+    }
+
+
+def _breaks_glass() -> str:
+    """Return the condition that a reason or a stamp is, or was, on the object."""
+    marks = (Mark("annotation", name) for name in (names.REASON, names.GRANT))
+    return _old_or_new(cel.any_of(cel.carries("o", mark) for mark in marks))
 
 
 def _entry(
     name: str,
-    client: dict[str, str],
+    client: dict[str, Any],
     resources: list[str],
     operations: list[str],
     conditions: dict[str, str],
@@ -110,7 +289,7 @@ def _entry(
         ],
         # An object that is written under another version is asked about all the same.
         "matchPolicy": "Equivalent",
-        "namespaceSelector": _outside(EXEMPT_NAMESPACES),
+        "namespaceSelector": outside(EXEMPT_NAMESPACES),
         "matchConditions": [
             {"name": name, "expression": expression} for name, expression in conditions.items()
         ],
@@ -131,7 +310,8 @@ def _check_limits(name: str, conditions: dict[str, str]) -> None:
             )
 
 
-def _outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
+def outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
+    """Return the selector of every namespace but *namespaces*."""
     key = "kubernetes.io/metadata.name"
     return {"matchExpressions": [{"key": key, "operator": "NotIn", "values": list(namespaces)}]}
 
@@ -139,7 +319,7 @@ def _outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
 def _guarded(policy: Policy) -> str:
     """Return the condition that the old or the new object is one that the guard has a say in."""
     signs = cel.any_of(_signs(engine) for engine in policy.engines)
-    tests = [_old_or_new(signs), _steers()]
+    tests = [_old_or_new(signs), _steers(), _breaks_glass()]
     if policy.document.reserved_namespaces:
         # A request for a cluster-scoped object has no namespace, and a condition that fails is as
         # bad as a webhook that does: the write would be refused.
@@ -184,7 +364,7 @@ def _owned_by(engine: Engine) -> str:
     return cel.any_of([_old_or_new(_signs(engine)), f"request.kind.group in {cel.listed(groups)}"])
 
 
-def _not_exempt(policy: Policy) -> dict[str, str]:
+def not_exempt(policy: Policy) -> dict[str, str]:
     """Return the conditions that keep those away who are never asked."""
     group = cel.text(policy.document.emergency_group)
     conditions = {

@@ -3,9 +3,10 @@
 Nothing here decides anything: `writes` makes a `Write` of what is read here.
 """
 
+import base64
 import json
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -21,6 +22,7 @@ class UserInfo(msgspec.Struct, frozen=True):
     username: str = ""
     uid: str = ""
     groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
 
 
 class Options(msgspec.Struct, frozen=True, rename="camel"):
@@ -100,19 +102,35 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> None:
         raise ValueError("a key stands twice in one object")
 
 
+_FORBIDDEN: Final = {"code": HTTPStatus.FORBIDDEN, "reason": "Forbidden"}
+_UNAVAILABLE: Final = {"code": HTTPStatus.SERVICE_UNAVAILABLE, "reason": "ServiceUnavailable"}
+
+
 def answer(uid: str, decision: Decision, audit: dict[str, str]) -> bytes:
     """Return the AdmissionReview that carries *decision* back; *audit* enters the audit log."""
     response: dict[str, Any] = {"uid": uid, "allowed": decision.allowed}
     if not decision.allowed:
         response["status"] = {
-            "code": HTTPStatus.FORBIDDEN,
-            "reason": "Forbidden",
+            **(_UNAVAILABLE if decision.unavailable else _FORBIDDEN),
             "message": decision.message,
         }
     if decision.warnings:
         response["warnings"] = decision.warnings
     if audit:
         response["auditAnnotations"] = audit
+    return _as_review(response)
+
+
+def patched(uid: str, patch: list[dict[str, Any]]) -> bytes:
+    """Return the AdmissionReview that allows a write, with *patch* (RFC 6902) made to it."""
+    response: dict[str, Any] = {"uid": uid, "allowed": True}
+    if patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(_encoder.encode(patch)).decode()
+    return _as_review(response)
+
+
+def _as_review(response: dict[str, Any]) -> bytes:
     return _encoder.encode(
         {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
     )

@@ -2,23 +2,24 @@
 
 import socket
 import ssl
+from datetime import UTC, datetime
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
 from webhook.app import Application
+from webhook.grant_keys import GrantKeys
+from webhook.key_folder import make_key_folder
 from webhook.logs import ServerLog, configure_logs
 from webhook.metrics import forget_process
 from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.tls import new_context
+from webhook.worker import PARENT_PATIENCE, Worker
 
 # The API server keeps an idle connection for 90 s; a server that closes first resets a request
 # that is just being sent.
 KEEP_ALIVE_SECONDS = 120
-
-# Connections that stand idle are given this long at a stop; a review takes milliseconds.
-GRACE_SECONDS = 2
 
 
 class AddressUnusable(Exception):
@@ -28,6 +29,10 @@ class AddressUnusable(Exception):
 def serve(settings: Settings) -> None:
     """Serve until told to stop; what is wrong with the settings is raised before that."""
     Rules(settings.policy)
+    if settings.makes_keys:
+        # Before the workers read them.
+        make_key_folder(settings.keys, datetime.now(UTC))
+    GrantKeys(settings.keys)
     new_context(settings.certificate, settings.key, settings.client_authority)
     _try_address(settings.bind)
     configure_logs()
@@ -68,11 +73,11 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn ships no types
         return {
             "bind": self._settings.bind,
             "workers": self._settings.workers,
-            "worker_class": "asgi",
+            "worker_class": Worker,
             "asgi_lifespan": "on",
             "preload_app": True,
             "keepalive": KEEP_ALIVE_SECONDS,
-            "graceful_timeout": GRACE_SECONDS,
+            "graceful_timeout": PARENT_PATIENCE,
             "certfile": str(self._settings.certificate),
             "keyfile": str(self._settings.key),
             "ssl_context": self._tls,

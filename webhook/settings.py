@@ -21,7 +21,22 @@ class Settings:
     """What the path of a genuine call ends with; only the webhook configuration holds it."""
 
     ledger: str
-    """Address of the ledger, `sqlite:///PATH`. Without it no write is answered."""
+    """Address of the ledger, `sqlite:///PATH` or `postgresql://…`. Without it no write is answered.
+    """
+
+    keys: Path
+    """Folder with the keys that sign checkpoints, mask values and sign grants; the last are read
+    again when it changes, and without one nobody can break the glass."""
+
+    makes_keys: bool = False
+    """Whether missing keys are made: of several replicas each would make its own."""
+
+    spool: Path | None = None
+    """Folder where records wait while the ledger is away; it must outlive the process. Without it
+    a write that cannot be recorded at once meets the policy's outage rules."""
+
+    spool_bytes: int = 64_000_000
+    """How much a process spools before that is full."""
 
     policy: Path | None = None
     """File with the rules; read again when it changes. Without it the built-in rules serve."""

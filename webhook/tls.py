@@ -2,9 +2,11 @@
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
+from cryptography import x509
 
 POLL_SECONDS = 1.0
 
@@ -35,11 +37,22 @@ def new_context(
     return context
 
 
-async def renew(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+def expiry_of(certificate: Path) -> float:
+    """Return when the serving certificate in the file stops being valid, in seconds since 1970."""
+    try:
+        loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
+    except (OSError, ValueError) as error:
+        raise CertificateUnusable(f"{certificate}: {error}") from error
+    return loaded.not_valid_after_utc.timestamp()
+
+
+async def renew(
+    context: ssl.SSLContext, certificate: Path, key: Path, taken: Callable[[], None]
+) -> None:
     """Load the files into *context* whenever they change, for as long as the process lives.
 
     A context that is in use takes the new pair for every later handshake; connections that stand
-    keep theirs, so nothing is dropped.
+    keep theirs, so nothing is dropped. *taken* is called after each time.
     """
     seen = _state(certificate, key)
     while True:
@@ -51,6 +64,7 @@ async def renew(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
             # Tried on a context of its own first: a half-written pair must not spoil the live one.
             new_context(certificate, key)
             context.load_cert_chain(certificate, key)
+            taken()
         except (CertificateUnusable, OSError, ssl.SSLError) as error:
             log.warning("certificate not renewed", reason=str(error))
             continue

@@ -1,5 +1,8 @@
 """From a review to a `Write`: whose object, what changes, who writes. Pure; asks nobody."""
 
+from typing import Final
+
+from glasswarden.keys.ring import Ring
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.objects import (
     Object,
@@ -11,15 +14,26 @@ from glasswarden.kube.objects import (
 )
 from glasswarden.kube.owners import Owner, owner_of
 from glasswarden.kube.reconcilers import reconciler_of
+from glasswarden.policy.breakglass.notes import EMPTY, Glass, has_notes, notes_of, without_notes
 from glasswarden.policy.policy import Policy
-from glasswarden.policy.write import Actor, Write
+from glasswarden.policy.write import Actor, Operation, Write
 from webhook.review import Request, UserInfo
 
+NO_KEYS: Final = Ring()
 
-def write_of(request: Request, policy: Policy, parent: Object | None = None) -> Write:
+
+def write_of(
+    request: Request,
+    policy: Policy,
+    parent: Object | None = None,
+    *,
+    ring: Ring = NO_KEYS,
+    namespace: Object | None = None,
+) -> Write:
     """Return the write that *request* asks about.
 
-    *parent* is the object behind a subresource that carries no marks itself, such as a Scale.
+    *parent* is the object behind a subresource that carries no marks itself, such as a Scale;
+    *namespace* the Namespace that the object is in, and *ring* what stamps are verified with.
     """
     subject = parent or request.old_object or request.object or {}
     ref = ref_of(subject)
@@ -42,6 +56,7 @@ def write_of(request: Request, policy: Policy, parent: Object | None = None) -> 
         controlled=has_controller(subject),
         changes=changed,
         dry_run=request.dry_run,
+        glass=_glass(request, parent, ring, namespace),
     )
 
 
@@ -66,11 +81,31 @@ def _changes(request: Request, manager: str) -> tuple[Change, ...]:
     """Return what an update changes; what is created or deleted is so as a whole."""
     if request.old_object is None or request.object is None:
         return ()
-    found = changes(
-        request.old_object, request.object, subresource=request.sub_resource, manager=manager
+    old, new = without_notes(request.old_object), without_notes(request.object)
+    return tuple(changes(old, new, subresource=request.sub_resource, manager=manager))
+
+
+def _glass(request: Request, parent: Object | None, ring: Ring, namespace: Object | None) -> Glass:
+    """Return what the write has to do with break-glass; most have nothing to do with it."""
+    old, new = request.old_object, request.object
+    if parent is not None:
+        old = new = parent
+    elif request.operation is Operation.DELETE:
+        new = old
+    elif request.operation is Operation.CREATE:
+        old = new = None
+    if not (has_notes(old) or has_notes(new) or has_notes(namespace)):
+        return EMPTY
+    before = notes_of(old, ring)
+    return Glass(
+        before,
+        before if new is old else notes_of(new, ring),
+        str(metadata_of(old or {}).get("resourceVersion", "")),
+        notes_of(namespace, ring),
+        str(metadata_of(namespace or {}).get("uid", "")),
     )
-    return tuple(found)
 
 
 def _actor(user: UserInfo) -> Actor:
-    return Actor(user.username, user.uid, user.groups)
+    extra = frozenset(text for texts in user.extra.values() for text in texts)
+    return Actor(user.username, user.uid, user.groups, extra)

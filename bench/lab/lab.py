@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from bench.lab import golang, servers
 from bench.lab.load import Load, Sample, parse_sample
 from bench.lab.registration import validating_configuration
 from bench.lab.servers import Plan, Server
+from glasswarden.ledger.keys import make_keys
 from tests.cluster.processes import LOOPBACK, Processes, tail_of
 
 SLACK: Final = 30
@@ -41,6 +43,12 @@ class Lab:
         return folder
 
     @cached_property
+    def keys(self) -> Path:
+        """A folder with the keys of every ledger."""
+        make_keys(self.folder / "keys", datetime.now(UTC))
+        return self.folder / "keys"
+
+    @cached_property
     def programs(self) -> Path:
         """The folder with the Go programs."""
         return golang.built(self.say)
@@ -59,15 +67,15 @@ class Lab:
         return urlsplit(str(told["webhooks"][0]["clientConfig"]["url"])).path
 
     def plan(self, workers: int = 1, policy: Path | None = None, ledger: str = "ledger") -> Plan:
-        """Return how the product is started, with *ledger* as the name of its ledger."""
-        store = self.folder / f"{ledger}.db"
-        return servers.glasswarden(self.certs, self.path, store, workers, policy)
+        """Return how the product is started, with *ledger* as its ledger's name or address."""
+        address = ledger if ":" in ledger else f"sqlite://{self.folder / ledger}.db"
+        return servers.glasswarden(self.certs, self.path, address, self.keys, workers, policy)
 
     def glasswarden(
-        self, workers: int = 1, policy: Path | None = None
+        self, workers: int = 1, policy: Path | None = None, ledger: str = "ledger"
     ) -> AbstractContextManager[Server]:
         """Run the product."""
-        return servers.running(self.plan(workers, policy), self.processes)
+        return servers.running(self.plan(workers, policy, ledger), self.processes)
 
     def go(self, *, raw: bool) -> AbstractContextManager[Server]:
         """Run the Go webhook that allows everything."""
@@ -76,11 +84,13 @@ class Lab:
         )
 
     @contextmanager
-    def contest(self, workers: int = 1) -> Iterator[list[Server]]:
+    def contest(
+        self, workers: int = 1, policy: Path | None = None, ledger: str = "ledger"
+    ) -> Iterator[list[Server]]:
         """Run the product and both forms of the Go webhook side by side."""
         with ExitStack() as stack:
             yield [
-                stack.enter_context(self.glasswarden(workers)),
+                stack.enter_context(self.glasswarden(workers, policy, ledger)),
                 stack.enter_context(self.go(raw=True)),
                 stack.enter_context(self.go(raw=False)),
             ]

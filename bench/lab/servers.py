@@ -55,10 +55,12 @@ class Plan:
     path: str
 
 
-def glasswarden(certs: Path, path: str, ledger: Path, workers: int, policy: Path | None) -> Plan:
+def glasswarden(
+    certs: Path, path: str, ledger: str, keys: Path, workers: int, policy: Path | None
+) -> Plan:
     """Return how the product is started, which takes reviews at *path*."""
     flags = ["--bind", f"{LOOPBACK}:{{port}}", "--certs", str(certs)]
-    flags += ["--ledger", f"sqlite://{ledger}", "--workers", str(workers)]
+    flags += ["--ledger", ledger, "--keys", str(keys), "--workers", str(workers)]
     flags += ["--policy", str(policy)] if policy else []
     return Plan("glasswarden", (str(COMMAND), "webhook", *flags), certs / "ca.crt", path)
 

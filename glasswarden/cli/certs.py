@@ -1,38 +1,358 @@
 """`glasswarden certs`: the authority and the serving certificate."""
 
-from datetime import UTC, datetime
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 
-from certs.folder import issue_into
+from certs import configurations
+from certs.authority import names_of
+from certs.configurations import Restore, RestoreFailed, Sightings
+from certs.files import StateUnreadable
+from certs.folder import Folder
+from certs.keeper import Keeper
+from certs.lease import Lease
+from certs.rotation import Phase, State, Timing, begin, first_state, is_due, next_change
+from certs.secret import Secret
+from glasswarden.cli.connection import connect
+from glasswarden.cli.duration import DURATION, spelled
+from glasswarden.cluster.objects import ClusterError, Objects
+from glasswarden.policy.policy import DEFAULT
+from webhook.policy_file import PolicyUnreadable, load_policy
+from webhook.registration import Endpoint, PolicyTooLarge, Service
+from webhook.registration import configurations as both
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LEASE = "glasswarden-certs"
+
+NEXT = {
+    Phase.STEADY: "nothing to do",
+    Phase.PUBLISHING: "the new authority is being published; its certificate is served next",
+    Phase.OVERLAPPING: "the new certificate is served; the old authority leaves next",
+}
 
 
-@click.group("certs")
-def command() -> None:
-    """Make the certificates by which the API server trusts the webhook."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where certificates are kept, as said on the command line."""
+
+    folder: Path | None
+    secret: str | None
+    kubeconfig: Path | None
+
+    def open(self) -> Folder | Secret:
+        """Return the place itself."""
+        if (self.folder is None) == (self.secret is None):
+            raise click.UsageError("say where the certificates are: --dir or --secret")
+        if self.folder is not None:
+            return Folder(self.folder)
+        return Secret(self.objects(), *self.namespace_and_name())
+
+    def objects(self) -> Objects:
+        """Return the cluster."""
+        return connect(self.kubeconfig)
+
+    def namespace_and_name(self) -> tuple[str, str]:
+        """Return what names the Secret."""
+        namespace, _, name = (self.secret or "").partition("/")
+        if not (namespace and name):
+            raise click.UsageError("--secret is NAMESPACE/NAME")
+        return namespace, name
 
 
-@command.command("issue")
-@click.option(
-    "--dir",
-    "folder",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where ca.crt, tls.crt and tls.key are written.",
-)
-@click.option(
+def placed(command: F) -> F:
+    """Give *command* the options that say where certificates are, as `place`."""
+    for option in (
+        click.option(
+            "--kubeconfig",
+            envvar="GLASSWARDEN_KUBECONFIG",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="How to reach the API server; by default as kubectl does, or as a pod.",
+        ),
+        click.option(
+            "--secret",
+            envvar="GLASSWARDEN_CERTS_SECRET",
+            metavar="NAMESPACE/NAME",
+            help="The Secret with the certificates.",
+        ),
+        click.option(
+            "--dir",
+            "folder",
+            envvar="GLASSWARDEN_CERTS",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="The folder with ca.crt, tls.crt and tls.key.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def timed(command: F) -> F:
+    """Give *command* the options that say how long things take."""
+    default = Timing()
+    for name, value, text in (
+        ("lifetime", default.lifetime, "How long a certificate is valid; replaced at two thirds."),
+        ("settle", default.settle, "How long API servers may take to read a configuration."),
+        ("overlap", default.overlap, "How long replicas may take to serve a new certificate."),
+    ):
+        command = click.option(
+            f"--{name}",
+            type=DURATION,
+            default=value,
+            show_default=spelled(value),
+            envvar=f"GLASSWARDEN_CERTS_{name.upper()}",
+            help=text,
+        )(command)
+    return command
+
+
+HOSTS = click.option(
     "--host",
     "hosts",
     required=True,
     multiple=True,
+    envvar="GLASSWARDEN_CERTS_HOSTS",
     help="A name or address of the webhook; may be repeated.",
 )
-def issue(folder: Path, hosts: tuple[str, ...]) -> None:
-    """Issue a new authority and a serving certificate signed by it."""
+
+
+@click.group("certs")
+def command() -> None:
+    """Make and renew the certificates by which the API server trusts the webhook."""
+
+
+@command.command("issue")
+@placed
+@HOSTS
+@click.option("--lifetime", type=DURATION, default=Timing().lifetime, show_default="90 days")
+def issue(
+    folder: Path | None,
+    secret: str | None,
+    kubeconfig: Path | None,
+    hosts: tuple[str, ...],
+    lifetime: timedelta,
+) -> None:
+    """Issue a new authority and a serving certificate signed by it, in place of what is there.
+
+    Configurations that trust the old authority stop trusting the webhook: where one is registered,
+    `rotate` is what you want. The caller token stays.
+    """
+    place = Place(folder, secret, kubeconfig).open()
+    with _told("no certificate was issued"):
+        if not isinstance(place, Folder):
+            place.read_caller_token()
+        place.write(first_state(hosts, datetime.now(UTC), Timing(lifetime)))
+    if isinstance(place, Folder):
+        for path in (place.authority, place.certificate, place.key, place.caller_token):
+            click.echo(path)
+    else:
+        click.echo(place.place)
+
+
+@command.command("rotate")
+@placed
+@timed
+@click.option(
+    "--begin-only", is_flag=True, help="Leave the rest to `certs run`, which watches this place."
+)
+def rotate(
+    folder: Path | None,
+    secret: str | None,
+    kubeconfig: Path | None,
+    *,
+    begin_only: bool,
+    **timing: timedelta,
+) -> None:
+    """Begin a rotation, or take it one step further; say what comes next, and when.
+
+    The new authority enters our webhook configurations before a certificate of it is served, and
+    the old one leaves after. Nothing is done before its time: call it again, or let `certs run` do
+    it.
+    """
+    where = Place(folder, secret, kubeconfig)
+    place, times, now = where.open(), Timing(**timing), datetime.now(UTC)
+    with _told("nothing was rotated"):
+        state = _kept(place)
+        hosts = _hosts(state)
+        if state.phase is Phase.STEADY:
+            state = begin(state, hosts, now, times)
+            place.write(state)
+        if not begin_only:
+            state = _keeper(where, place, hosts, times).turn(now).state
+    _tell_next(state, times, now)
+
+
+@command.command("show")
+@placed
+def show(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> None:
+    """Show the certificate that is served, the authorities trusted, and what comes next."""
+    place, now = Place(folder, secret, kubeconfig).open(), datetime.now(UTC)
+    with _told("nothing to show"):
+        state = _kept(place)
+    click.echo(f"in           {place.place}")
+    click.echo(f"hosts        {', '.join(_hosts(state))}")
+    click.echo(
+        f"expires      {state.expires:%Y-%m-%d %H:%M} UTC, in {spelled(state.expires - now)}"
+    )
+    for authority in state.authorities:
+        click.echo(f"trusted      {_fingerprint(authority)}")
+    _tell_next(state, Timing(), now)
+
+
+@command.command("check")
+@placed
+def check(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> None:
+    """Exit with 1 unless the certificate is valid, and not due for replacement."""
+    place, now = Place(folder, secret, kubeconfig).open(), datetime.now(UTC)
+    with _told("unusable"):
+        state = _kept(place)
+    if state.expires <= now:
+        raise click.ClickException(f"expired {spelled(now - state.expires)} ago")
+    if state.phase is Phase.STEADY and is_due(state, _hosts(state), now):
+        left = spelled(state.expires - now)
+        raise click.ClickException(
+            f"to be replaced: it expires in {left}; glasswarden certs rotate"
+        )
+    click.echo(f"valid for {spelled(state.expires - now)}, {state.phase.value}")
+
+
+@command.command("run")
+@placed
+@HOSTS
+@timed
+@click.option(
+    "--interval", type=DURATION, default="5s", show_default=True, help="Between two looks."
+)
+@click.option(
+    "--listen",
+    default="127.0.0.1:8081",
+    show_default=True,
+    envvar="GLASSWARDEN_CERTS_LISTEN",
+    metavar="HOST:PORT",
+    help="Where /metrics and /healthz are served.",
+)
+@click.option(
+    "--identity",
+    default=socket.gethostname,
+    show_default="the host's name",
+    help="Among replicas, who we are.",
+)
+@click.option(
+    "--restore",
+    "restored_service",
+    metavar="NAMESPACE/NAME",
+    envvar="GLASSWARDEN_CERTS_RESTORE",
+    help="Create a deleted webhook configuration anew, for this Service. Otherwise it is reported.",
+)
+@click.option(
+    "--policy",
+    envvar="GLASSWARDEN_POLICY",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The rules that a restored configuration follows from; the built-in ones without it.",
+)
+def run(
+    folder: Path | None,
+    secret: str | None,
+    kubeconfig: Path | None,
+    hosts: tuple[str, ...],
+    *,
+    interval: timedelta,
+    listen: str,
+    identity: str,
+    restored_service: str | None,
+    policy: Path | None,
+    **timing: timedelta,
+) -> None:
+    """Keep the certificates until stopped: issue, publish, rotate, each in its time.
+
+    Of several replicas on one Secret, one leads.
+    """
+    from certs.program import Program, watched  # noqa: PLC0415 - loads what shares figures
+    from webhook.logs import configure_logs  # noqa: PLC0415 - and what serves
+
+    configure_logs()
+    where = Place(folder, secret, kubeconfig)
+    place = where.open()
+    lease = None
+    if not isinstance(place, Folder):
+        lease = Lease(place.objects, place.namespace, LEASE, identity)
+    restore = _restoring(where, restored_service, policy) if restored_service else None
+    keeper = _keeper(where, place, hosts, Timing(**timing), restore)
+    program = Program(keeper, lease, interval)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: program.stop())
+    host, _, port = listen.rpartition(":")
+    with watched(program, host, int(port)):
+        program.run()
+
+
+def _keeper(
+    where: Place,
+    place: Folder | Secret,
+    hosts: tuple[str, ...],
+    timing: Timing,
+    restore: Restore | None = None,
+) -> Keeper:
+    objects = where.objects()
+
+    def publish(bundle: bytes) -> Sightings:
+        seen = configurations.publish(objects, bundle)
+        return configurations.restore(objects, bundle, seen, restore) if restore else seen
+
+    return Keeper(place, publish, hosts, timing)
+
+
+def _restoring(where: Place, service: str, policy_file: Path | None) -> Restore:
+    """Return how a webhook configuration is made, for the webhook behind *service*."""
+    namespace, _, name = service.partition("/")
+    # Not the keeper's own view of the Secret, which must not change during a pass.
+    place = where.open()
+
+    def make(bundle: bytes) -> list[dict[str, Any]]:
+        endpoint = Endpoint(Service(namespace, name), bundle, place.read_caller_token())
+        try:
+            policy = load_policy(policy_file) if policy_file else DEFAULT
+            return list(both(policy, endpoint))
+        except (PolicyUnreadable, PolicyTooLarge) as error:
+            raise RestoreFailed(str(error)) from error
+
+    return make
+
+
+def _kept(place: Folder | Secret) -> State:
+    state = place.read()
+    if state is None:
+        raise StateUnreadable("nothing was issued there; try: glasswarden certs issue")
+    return state
+
+
+def _hosts(state: State) -> tuple[str, ...]:
+    return names_of(state.serving.certificate)
+
+
+def _fingerprint(certificate: x509.Certificate) -> str:
+    return "sha256:" + str(certificate.fingerprint(SHA256()).hex())
+
+
+def _tell_next(state: State, timing: Timing, now: datetime) -> None:
+    moment = next_change(state, timing)
+    when = "" if moment is None or moment <= now else f", not before {moment:%Y-%m-%d %H:%M:%S} UTC"
+    click.echo(f"{state.phase.value:<12} {NEXT[state.phase]}{when}")
+
+
+@contextmanager
+def _told(outcome: str) -> Iterator[None]:
+    """End the command with a sentence where something outside failed."""
     try:
-        written = issue_into(folder, hosts, datetime.now(UTC))
-    except (OSError, ValueError) as error:
-        raise click.ClickException(f"no certificate was issued: {error}") from error
-    for path in (written.authority, written.certificate, written.key, written.caller_token):
-        click.echo(path)
+        yield
+    except (OSError, ValueError, StateUnreadable, ClusterError) as error:
+        raise click.ClickException(f"{outcome}: {error}") from error

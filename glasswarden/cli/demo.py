@@ -12,6 +12,7 @@ from glasswarden.demo.play import play, show_records
 from glasswarden.demo.stage import Stage, open_stage
 from glasswarden.demo.story import recorded_story
 from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.attempts import attempts_in
 
 
 @click.command("demo")
@@ -50,7 +51,7 @@ def _tell(stage: Stage) -> None:
     click.echo(f"These commands were typed at Kubernetes {story.server}; the answers are made now.")
     play(story, stage)
     with closing(open_ledger(stage.ledger)) as ledger:
-        show_records(ledger.records())
+        show_records(attempts_in(ledger))
 
 
 def _stay(stage: Stage) -> None:

@@ -130,7 +130,7 @@ class Request:
 )
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there is drift.")
 @click.option("--watch", is_flag=True, help="Show the table again whenever it changes.")
-def command(  # noqa: PLR0913 - one parameter an option
+def command(
     *,
     address: str,
     path: str,

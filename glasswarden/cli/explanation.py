@@ -5,17 +5,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+import msgspec
 
+from glasswarden.keys.ring import Ring
 from glasswarden.kube.diff import ABSENT, Change
+from glasswarden.policy.decision import Decision
 from glasswarden.policy.explain import Explanation, explain
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
 from webhook.errors import ReviewMalformed
 from webhook.review import parse_review
-from webhook.writes import write_of
+from webhook.writes import NO_KEYS, write_of
 
 
-def explained(body: bytes, policy: Policy, parent: dict[str, Any] | None) -> Explanation:
+def explained(
+    body: bytes, policy: Policy, parent: dict[str, Any] | None, ring: Ring = NO_KEYS
+) -> Explanation:
     """Return the explanation of the verdict on the review in *body*."""
     try:
         request = parse_review(body)
@@ -25,7 +30,7 @@ def explained(body: bytes, policy: Policy, parent: dict[str, Any] | None) -> Exp
         raise click.ClickException(
             "a Scale does not say whose object it scales; give that object with --parent"
         )
-    return explain(write_of(request, policy, parent), policy, datetime.now(UTC))
+    return explain(write_of(request, policy, parent, ring=ring), policy, datetime.now(UTC))
 
 
 def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, Any]:
@@ -39,6 +44,7 @@ def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, A
         "changes": [_change(write, change, policy) for change in write.changes],
         "message": decision.message,
         "warnings": list(decision.warnings),
+        "grant": _grant(decision),
         "clauses": [
             {"clause": step.clause, "applies": step.applies, "why": step.why}
             for step in explanation.steps
@@ -64,6 +70,14 @@ def explanation_as_text(explanation: Explanation, policy: Policy) -> str:
     ]
     said = decision.message.splitlines() or decision.warnings
     return "\n".join([*lines, *(f"         {line}" for line in said)])
+
+
+def _grant(decision: Decision) -> dict[str, Any] | None:
+    """Return what the write did with a grant, if anything."""
+    if decision.grant is None:
+        return None
+    found: dict[str, Any] = msgspec.to_builtins(decision.grant)
+    return found
 
 
 def _owner(write: Write) -> dict[str, str | None] | None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from glasswarden.keys.folder import KeysUnreadable, read_ring
+from glasswarden.keys.ring import Ring
 from glasswarden.policy.policy import Policy
 from webhook.policy_file import PolicyUnreadable, load_policy
 
@@ -17,6 +19,14 @@ def read_policy(file: Path) -> Policy:
     try:
         return load_policy(file)
     except PolicyUnreadable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def read_keys(folder: Path | None) -> Ring:
+    """Return the keys of grants in *folder*, or end with what is wrong with one."""
+    try:
+        return Ring() if folder is None else read_ring(folder, "grant")
+    except KeysUnreadable as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -4,14 +4,20 @@ import json
 from pathlib import Path
 
 import click
+import yaml
 
 from certs.folder import Folder
+from glasswarden.cli.inputs import read_policy
 from glasswarden.policy.policy import DEFAULT
+from glasswarden.signals.alerts import RUNBOOKS, prometheus_rule
+from glasswarden.signals.dashboard import dashboard
+from webhook.floor import floor
 from webhook.policy_file import PolicyUnreadable, load_policy
 from webhook.registration import (
     Endpoint,
     PolicyTooLarge,
-    validating_configuration,
+    Service,
+    configurations,
 )
 
 
@@ -23,9 +29,13 @@ def command() -> None:
 @command.command("webhooks")
 @click.option(
     "--url",
-    required=True,
     metavar="URL",
-    help="Where the API server reaches the webhook, https://HOST:PORT.",
+    help="Where the API server reaches a webhook outside the cluster, https://HOST:PORT.",
+)
+@click.option(
+    "--service",
+    metavar="NAMESPACE/NAME",
+    help="The Service by which it reaches one inside.",
 )
 @click.option(
     "--certs",
@@ -43,20 +53,71 @@ def command() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the rules that the webhook will go by; the built-in ones without it.",
 )
-def webhooks(url: str, folder: Folder, policy_file: Path | None) -> None:
-    """Print the webhook configuration, as JSON, for `kubectl apply -f -`.
+def webhooks(
+    url: str | None, service: str | None, folder: Folder, policy_file: Path | None
+) -> None:
+    """Print the webhook configurations, as JSON, for `kubectl apply -f -`.
 
-    It follows from the policy: print and apply it again when engines, controllers, markers,
-    reserved namespaces or the emergency group change. It holds the path that only the API server
+    They follow from the policy: print and apply them again when engines, controllers, markers,
+    reserved namespaces or the emergency group change. They hold the path that only the API server
     may know: whoever can read webhook configurations can call the webhook.
     """
+    address = _address(url, service)
     try:
-        token = folder.caller_token.read_text().strip()
-        endpoint = Endpoint(url, folder.authority.read_bytes(), token)
+        token = folder.read_caller_token()
+        endpoint = Endpoint(address, folder.authority.read_bytes(), token)
         policy = load_policy(policy_file) if policy_file else DEFAULT
-        configuration = validating_configuration(policy, endpoint)
+        both = configurations(policy, endpoint)
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from error
     except (PolicyUnreadable, PolicyTooLarge) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(json.dumps(configuration, indent=2))
+    click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": both}, indent=2))
+
+
+@command.command("floor")
+@click.option(
+    "--policy",
+    "policy_file",
+    envvar="GLASSWARDEN_POLICY",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the rules that the webhook goes by; the built-in ones without it.",
+)
+def floor_command(policy_file: Path | None) -> None:
+    """Print a ValidatingAdmissionPolicy that holds the plain case while the webhook is away.
+
+    It refuses what the webhook would refuse for certain, and nothing else: it may stand beside the
+    webhook at all times. A write that asks for break-glass passes it.
+    """
+    policy = read_policy(policy_file) if policy_file else DEFAULT
+    click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": floor(policy)}, indent=2))
+
+
+@command.command("alerts")
+@click.option(
+    "--runbooks",
+    default=RUNBOOKS,
+    show_default=True,
+    metavar="URL",
+    help="Where people read the pages of docs/runbooks.",
+)
+def alerts(runbooks: str) -> None:
+    """Print the alerts, as a PrometheusRule for the Prometheus operator."""
+    click.echo(yaml.safe_dump(prometheus_rule(runbooks), sort_keys=False, width=100), nl=False)
+
+
+@command.command("dashboard")
+def dashboard_command() -> None:
+    """Print the Grafana dashboard."""
+    click.echo(json.dumps(dashboard(), indent=2))
+
+
+def _address(url: str | None, service: str | None) -> str | Service:
+    if (url is None) == (service is None):
+        raise click.UsageError("say where the webhook is: --url or --service")
+    if url is not None:
+        return url
+    namespace, _, name = (service or "").partition("/")
+    if not (namespace and name):
+        raise click.UsageError("--service is NAMESPACE/NAME")
+    return Service(namespace, name)

@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 
 from glasswarden.cli.explanation import explained, explanation_as_json, explanation_as_text
-from glasswarden.cli.inputs import FILE, read_bytes, read_object, read_policy
+from glasswarden.cli.inputs import FILE, read_bytes, read_keys, read_object, read_policy
 from glasswarden.cli.policy_test import as_junit, run_all
 from glasswarden.cli.simulation import tally, tally_as_json, tally_as_text
 from glasswarden.policy.file import document_schema
 from glasswarden.policy.policy import DEFAULT, Policy, enforced
-from webhook.registration import Endpoint, PolicyTooLarge, validating_configuration
+from webhook.registration import Endpoint, PolicyTooLarge, configurations
 
 policy_option = click.option(
     "--policy",
@@ -33,7 +33,7 @@ def check(file: Path) -> None:
     """Check that FILE is a policy which the webhook and the API server will take."""
     policy = read_policy(file)
     try:
-        validating_configuration(policy, Endpoint("https://webhook.invalid", b"", ""))
+        configurations(policy, Endpoint("https://webhook.invalid", b"", ""))
     except PolicyTooLarge as error:
         raise click.ClickException(f"{file}: {error}") from error
     click.echo(f"{file}: a valid policy for cluster {policy.cluster!r} ({policy.digest[:12]})")
@@ -56,15 +56,23 @@ def schema() -> None:
     help="For a review of `scale`: the object that is scaled, as JSON.",
 )
 @click.option(
+    "--keys",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with the keys that grants are signed with; without it, no grant counts.",
+)
+@click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
-def explain_command(review: Path, policy_file: Path | None, parent: Path | None, form: str) -> None:
+def explain_command(
+    review: Path, policy_file: Path | None, parent: Path | None, keys: Path | None, form: str
+) -> None:
     """Say what the verdict on the AdmissionReview in REVIEW is, and why.
 
     REVIEW is a file with JSON, or - for the standard input.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
-    explanation = explained(read_bytes(review), policy, read_object(parent) if parent else None)
+    owner = read_object(parent) if parent else None
+    explanation = explained(read_bytes(review), policy, owner, read_keys(keys))
     if form == "json":
         click.echo(json.dumps(explanation_as_json(explanation, policy), indent=2))
     else:
@@ -119,8 +127,14 @@ def simulate_command(logs: tuple[Path, ...], policy_file: Path | None, form: str
 
 def _cautions(policy: Policy) -> list[str]:
     """Return what is allowed in a policy, but may not be meant."""
-    return [
+    delegations = (
         f"the delegation {each.name!r} trusts a field manager, a name that anybody can choose"
         for each in policy.document.delegations
         if each.managers and not each.actors
-    ]
+    )
+    rules = (
+        f"the rule {each.name!r} lets everybody break the glass"
+        for each in policy.document.break_glass.rules
+        if "*" in each.users or not {"*", "system:authenticated"}.isdisjoint(each.groups)
+    )
+    return [*delegations, *rules]

@@ -5,6 +5,9 @@ from pathlib import Path
 import click
 
 from certs.folder import Folder
+from glasswarden.keys.folder import KeysUnreadable
+from glasswarden.ledger.address import keys_beside, spool_beside
+from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
 from webhook.policy_file import PolicyUnreadable
 from webhook.settings import Settings
 from webhook.tls import CertificateUnusable
@@ -38,7 +41,27 @@ from webhook.tls import CertificateUnusable
     required=True,
     envvar="GLASSWARDEN_LEDGER",
     metavar="ADDRESS",
-    help="Where records go: sqlite:///PATH.",
+    help="Where records go: sqlite:///PATH or postgresql://USER@HOST/DATABASE.",
+)
+@click.option(
+    "--keys",
+    envvar="GLASSWARDEN_KEYS",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with the keys of ledger and grants; made beside an SQLite ledger by default.",
+)
+@click.option(
+    "--spool",
+    envvar="GLASSWARDEN_SPOOL",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder where records wait while the ledger is away. Beside an SQLite ledger by default.",
+)
+@click.option(
+    "--spool-megabytes",
+    default=64,
+    show_default=True,
+    envvar="GLASSWARDEN_SPOOL_MEGABYTES",
+    type=click.IntRange(1),
+    help="How much each process lets wait there.",
 )
 @click.option(
     "--policy",
@@ -61,10 +84,14 @@ from webhook.tls import CertificateUnusable
     help="Processes that answer reviews.",
 )
 def command(
+    *,
     bind: str,
     folder: Path,
     client_ca: Path | None,
     ledger: str,
+    keys: Path | None,
+    spool: Path | None,
+    spool_megabytes: int,
     policy: Path | None,
     kubeconfig: Path | None,
     workers: int,
@@ -81,6 +108,10 @@ def command(
         client_authority=client_ca,
         caller_token=_caller_token(files),
         ledger=ledger,
+        keys=keys or _keys_beside(ledger),
+        makes_keys=keys is None,
+        spool=spool or spool_beside(ledger),
+        spool_bytes=spool_megabytes * 1_000_000,
         policy=policy,
         kubeconfig=kubeconfig,
         workers=workers,
@@ -89,10 +120,19 @@ def command(
         serve(settings)
     except PolicyUnreadable as error:
         raise click.ClickException(f"{error}\nTry: glasswarden policy check {policy}") from error
+    except (KeyUnusable, KeysUnreadable) as error:
+        raise click.ClickException(str(error)) from error
     except AddressUnusable as error:
         raise click.ClickException(f"{error}\nChoose another address with --bind.") from error
     except CertificateUnusable as error:
         raise click.ClickException(f"{error}\n{_advice(files)}") from error
+
+
+def _keys_beside(ledger: str) -> Path:
+    try:
+        return keys_beside(ledger)
+    except AddressInvalid as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _caller_token(files: Folder) -> str:

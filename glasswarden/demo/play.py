@@ -6,7 +6,7 @@ import click
 
 from glasswarden.demo.stage import Response, Stage
 from glasswarden.demo.story import Step, Story
-from glasswarden.ledger.record import Record
+from glasswarden.ledger.record import Attempt
 
 
 def play(story: Story, stage: Stage) -> None:
@@ -18,7 +18,7 @@ def play(story: Story, stage: Stage) -> None:
         click.echo(_seen(step, stage))
 
 
-def show_records(records: Iterable[Record]) -> None:
+def show_records(records: Iterable[Attempt]) -> None:
     """Show what the ledger kept, a line a record."""
     click.echo()
     click.secho("What the ledger kept", bold=True)
@@ -26,10 +26,10 @@ def show_records(records: Iterable[Record]) -> None:
         place = f"{record.kind.lower()}/{record.name} -n {record.namespace}"
         click.echo(
             f"{record.time:%H:%M:%S}  {record.verdict:5}  {record.actor:10}  "
-            f"{record.operation.lower():6}  {place:24}  {record.digest[:12]}"
+            f"{record.operation.lower():6}  {place:24}  {record.id}"
         )
         for change in record.changes:
-            click.echo(f"          {change['path']}")
+            click.echo(f"          {change.path}")
 
 
 def _seen(step: Step, stage: Stage) -> str:

@@ -10,8 +10,10 @@ above decide and record; this one only reads objects, and never modifies one tha
 | `reconcilers` | is it one of the engines' own objects? |
 | `diff` | what did a write change, and who wrote it? |
 | `apply` | what does an object look like with these changes made? |
+| `hold`, `release`, `fields` | what if some fields stay as they are live, and until when? |
+| `json_patch` | how is the API server told to make one object of another? |
 | `paths`, `path_patterns` | how is a field named, and which fields does a rule speak about? |
-| `managed`, `authors` | what do managedFields tell about the writer? |
+| `managed`, `authors`, `scaled` | what do managedFields tell about the writer? |
 
 What `diff` is made of: `compare` walks both versions with the help of `schema` (how a list's items
 are told apart, what is an amount), `identity`, `equality` and `quantity`; `noise` says what does

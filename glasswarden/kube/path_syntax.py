@@ -21,6 +21,9 @@ Scalar: TypeAlias = str | int | float | bool | None
 """What a list item can be told apart by."""
 
 _ESCAPES: Final = {"~": "~0", "/": "~1", "[": "~2", "*": "~3"}
+_PLAIN: Final = re.compile(r"[\w.-]+", re.ASCII)
+"""What most keys are: nothing in them is escaped."""
+
 _UNESCAPES: Final = {escape[1]: plain for plain, escape in _ESCAPES.items()}
 _ESCAPED: Final = re.compile(r"~(?:([0-3])|\{([0-9a-f]{1,6})\}|(.|$))", re.DOTALL)
 _LAST_CHARACTER: Final = 0x10FFFF
@@ -87,7 +90,7 @@ def escape_key(name: str) -> str:
     """Return *name* as it is written after a slash."""
     if not name:
         return "~"
-    if name.isprintable() and not any(special in name for special in _ESCAPES):
+    if _PLAIN.fullmatch(name):
         return name
     return "".join(
         _ESCAPES.get(char) or (char if char.isprintable() else f"~{{{ord(char):x}}}")

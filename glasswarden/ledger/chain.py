@@ -1,31 +1,40 @@
 """The chain of one writer: every record names the digest of the one before."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from glasswarden.ledger.record import GENESIS, Entry, Record, linked
+from glasswarden.ledger.record import GENESIS, SIGNED, AnyEntry, Head, Record, seal
+from glasswarden.ledger.signing import Signer
 
 
 class Chain:
     """The open end of a chain. One process, one chain: writers never wait for each other."""
 
-    def __init__(self, writer: str) -> None:
+    def __init__(self, writer: str, signer: Signer) -> None:
         self.writer = writer
-        self._sequence = 0
-        self._head = GENESIS
+        self._signer = signer
+        self._head = Head(writer, 0, GENESIS)
 
-    def link(self, entries: Iterable[Entry]) -> list[Record]:
+    @property
+    def head(self) -> Head:
+        """Where the chain ends."""
+        return self._head
+
+    def link(self, entries: Iterable[AnyEntry]) -> list[Record]:
         """Return *entries* as the chain's next records, without moving its end."""
-        sequence, head = self._sequence, self._head
+        sequence, digest = self._head.sequence, self._head.digest
         records = []
         for entry in entries:
             sequence += 1
-            record = linked(entry, self.writer, sequence, head)
-            head = record.digest
+            record = seal(entry, self.writer, sequence, digest)
+            if isinstance(entry, SIGNED):
+                record = replace(record, signature=self._signer.sign(record.digest))
+            digest = record.digest
             records.append(record)
         return records
 
     def advance(self, records: list[Record]) -> None:
         """Move the end past *records*, once they are stored: what failed leaves no hole."""
         if records:
-            self._sequence = records[-1].sequence
-            self._head = records[-1].digest
+            last = records[-1]
+            self._head = Head(self.writer, last.entry.sequence, last.digest)

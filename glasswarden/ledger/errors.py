@@ -9,5 +9,37 @@ class AddressInvalid(LedgerError):
     """The ledger's address names no database that we know; correct the setting."""
 
 
+class DriverMissing(LedgerError):
+    """The package that speaks to this database is not installed; install it."""
+
+
+class LedgerMissing(LedgerError):
+    """There is no ledger at that address; correct it, or let a writer make one."""
+
+
 class LedgerUnavailable(LedgerError):
-    """The database cannot be reached or written now; nothing was stored."""
+    """The database cannot be reached or written now; nothing was stored. Try again later."""
+
+
+class LedgerDamaged(LedgerUnavailable):
+    """The database is not as it was left; restore it from a copy."""
+
+
+class LedgerConflict(LedgerError):
+    """Another record stands in that place of the chain: somebody forged one of them."""
+
+
+class SpoolUnusable(LedgerError):
+    """No record can wait here: the spool is full, or cannot be written. The outage rules apply."""
+
+
+class MigrationNeeded(LedgerError):
+    """The database's tables are not of this version; run `glasswarden ledger migrate`."""
+
+
+class RecordMalformed(LedgerError):
+    """What is stored is no record."""
+
+
+class KeyUnusable(LedgerError):
+    """The key that signs checkpoints cannot be read or made; correct the keys' folder."""

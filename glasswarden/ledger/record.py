@@ -1,64 +1,248 @@
-"""One record: an attempt to write, and the place of its evidence in a hash chain.
+"""One record: something that happened, and its place in the hash chain of whoever recorded it.
 
-The canonical bytes of a record are its JSON with the keys in byte order, no white space, UTF-8,
-and without `digest`. The digest is SHA-256 of those bytes in hexadecimal. `prev` stands inside
-them, so each digest vouches for everything that its writer recorded before.
+A record is kept as bytes: JSON with the keys in byte order, no white space, UTF-8, fields at their
+default left out. Its digest is SHA-256 of exactly these bytes, in hexadecimal. `prev`, the digest
+of the record before, stands inside them, so each digest vouches for everything that its writer
+recorded until then. Verification hashes the bytes as they were stored and never encodes anything
+again: it does not depend on the version of the program.
 """
 
 import hashlib
-import uuid
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-VERSION = 1
+from glasswarden.ledger.errors import RecordMalformed
 
-GENESIS = "0" * 64
+FORMAT: Final = 1
+"""Counts up when a field changes its meaning; fields that are only added leave it alone."""
+
+GENESIS: Final = "0" * 64
 """`prev` of a chain's first record."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened, before it has a place in a chain."""
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What every record says, whatever it is about."""
 
+    format: int
     id: str
-    cluster: str
+    """A UUID of version 7: sorts by time."""
+
     time: datetime
+    cluster: str
+    writer: str = ""
+    """The process that recorded it; one process, one chain."""
+
+    sequence: int = 0
+    """Its place in that chain, from 1."""
+
+    prev: str = ""
+    """The digest of the record at the place before."""
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """What is kept of a value that is too large: enough to recognise it."""
+
+    length: int
+    """Bytes of its canonical JSON."""
+
+    sha256: str
+
+
+class ChangedField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One field of a write.
+
+    A value stands here plainly, masked or cut; where none of these is, there was no value.
+    """
+
+    path: str
+    manager: str = ""
+    old: Any = msgspec.UNSET
+    new: Any = msgspec.UNSET
+    old_masked: str = ""
+    """`KEY-ID:HMAC` of a value that is nobody's business: equal values can still be told."""
+
+    new_masked: str = ""
+    old_cut: Cut | None = None
+    new_cut: Cut | None = None
+
+
+class Attempt(Entry, frozen=True, kw_only=True, tag_field="type", tag="attempt"):
+    """Somebody's write as it was decided. Whether it was stored afterwards is not known here."""
+
     verdict: str
     clause: str
-    mode: str
-    policy: str
-    actor: str
-    groups: tuple[str, ...]
-    manager: str
-    operation: str
-    group: str
-    version: str
-    kind: str
-    namespace: str
-    name: str
-    object_uid: str
-    subresource: str
-    engine: str
-    app: str
-    app_namespace: str
-    changes: tuple[dict[str, Any], ...]
+    mode: str = ""
+    policy: str = ""
+    """The digest of the rules that decided it."""
+
+    actor: str = ""
+    actor_uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
+    """What the authenticator said beyond that: a credential's id, the pod that a token is of."""
+
+    manager: str = ""
+    manager_operation: str = ""
+    """`Apply` or `Update`."""
+
+    inferred_verb: str = ""
+    """What the person typed, as far as the manager lets on: `edit`, `scale`. A hint."""
+
+    operation: str = ""
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    object_uid: str = ""
+    old_resource_version: str = ""
+    new_resource_version: str = ""
+    """As the write proposed it; what the API server assigns is not known yet."""
+
+    generation: int = 0
+    engine: str = ""
+    app: str = ""
+    app_kind: str = ""
+    app_namespace: str = ""
+    changes: tuple[ChangedField, ...] = ()
     unlisted: int = 0
     """How many changes there were beyond those in `changes`."""
 
+    fingerprint: str = ""
+    """Alike for the attempts of one write: the API server may ask more than once about it."""
 
-class Record(Entry, frozen=True, kw_only=True):
-    """An entry with its place: which writer's chain, the how-manieth, after which digest."""
+    grant: str = ""
+    grant_act: str = ""
+    """What the write did with the grant: requested, approved, issued, used, extended, closed."""
 
-    record_version: int = VERSION
+    grant_rule: str = ""
+    grant_expires: datetime | None = None
+    grantee: str = ""
+    """Who was granted; the actor may be an approver, or share in the grant."""
+
+    approver: str = ""
+    ticket: str = ""
+    reason: str = ""
+    outcome: str = ""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The end of a chain at some moment."""
+
     writer: str
     sequence: int
-    prev: str
     digest: str
 
 
+class Opened(Entry, frozen=True, kw_only=True, tag_field="type", tag="opened"):
+    """A chain begins. Signed.
+
+    It names the ends of the other chains that moved since they were last witnessed: none of them
+    can lose its tail, or vanish, unnoticed.
+    """
+
+    program: str
+    """Name and version of the program that writes."""
+
+    public_key: str
+    """Whose signature it is: Ed25519, raw, base64."""
+
+    heads: tuple[Head, ...] = ()
+
+
+class Closed(Entry, frozen=True, kw_only=True, tag_field="type", tag="closed"):
+    """A chain ends as it should. Signed. What was killed has no such record."""
+
+    public_key: str
+
+
+class Gap(Entry, frozen=True, kw_only=True, tag_field="type", tag="gap"):
+    """Writes that were allowed while nothing could be recorded, as the policy said."""
+
+    since: datetime
+    until: datetime
+    count: int
+    why: str
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A record that stayed behind where others around it were pruned."""
+
+    sequence: int
+    digest: str
+
+
+class Tombstone(Entry, frozen=True, kw_only=True, tag_field="type", tag="tombstone"):
+    """The beginning of a chain was pruned. Signed, so that the rest still follows something."""
+
+    public_key: str
+    chain: str
+    """The writer whose chain was cut."""
+
+    through: int
+    """The last place that was cut."""
+
+    digest: str
+    """The digest at that place: `prev` of what is left."""
+
+    count: int
+    """How many records went."""
+
+    sum: str
+    """SHA-256 over the digests of what went, in order: a copy can be shown to be whole."""
+
+    kept: tuple[Kept, ...] = ()
+    """What stayed, and why the chain still has it: a legal hold, or a tombstone in force."""
+
+    before: datetime | None = None
+    """Everything that went is older than this."""
+
+
+class Held(Entry, frozen=True, kw_only=True, tag_field="type", tag="held"):
+    """Somebody put a legal hold on a ticket's records, or lifted it. Signed."""
+
+    public_key: str
+    ticket: str
+    by: str
+    why: str
+    in_force: bool = True
+    """Whether the records must be kept from now on."""
+
+
+class Foreign(Entry, frozen=True, kw_only=True):
+    """A kind of record that a later version wrote: only what all records say can be read."""
+
+    type: str
+
+
+AnyEntry: TypeAlias = Attempt | Opened | Closed | Gap | Tombstone | Held | Foreign
+SIGNED: Final = (Opened, Closed, Tombstone, Held)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An entry in its place, sealed: as it is stored, exported and verified."""
+
+    entry: AnyEntry
+    body: bytes
+    digest: str
+    signature: str = ""
+    """Ed25519 over the digest, base64; of the records in `SIGNED` only."""
+
+    @property
+    def is_later(self) -> bool:
+        """Whether a later version of the program wrote it, and may mean more than is read here."""
+        return isinstance(self.entry, Foreign) or self.entry.format > FORMAT
+
+
 _encoder = msgspec.json.Encoder(order="sorted")
-_decoder = msgspec.json.Decoder(Record)
+_decoder = msgspec.json.Decoder(Attempt | Opened | Closed | Gap | Tombstone | Held)
+_foreign_decoder = msgspec.json.Decoder(Foreign)
 
 
 def new_id(now: datetime, random: bytes) -> str:
@@ -67,29 +251,41 @@ def new_id(now: datetime, random: bytes) -> str:
     bits = milliseconds << 80 | int.from_bytes(random[:10], "big")
     bits = bits & ~(0xF << 76) | 0x7 << 76  # version
     bits = bits & ~(0x3 << 62) | 0x2 << 62  # variant
-    return str(uuid.UUID(int=bits))
+    digits = f"{bits:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def canonical(record: Record) -> bytes:
-    """Return the bytes that the record's digest is taken of."""
-    fields = msgspec.structs.asdict(record)
-    del fields["digest"]
-    return _encoder.encode(fields)
-
-
-def linked(entry: Entry, writer: str, sequence: int, prev: str) -> Record:
+def seal(entry: AnyEntry, writer: str, sequence: int, prev: str) -> Record:
     """Return *entry* in its place, with the digest that seals it."""
-    fields = msgspec.structs.asdict(entry)
-    open_record = Record(**fields, writer=writer, sequence=sequence, prev=prev, digest="")
-    digest = hashlib.sha256(canonical(open_record)).hexdigest()
-    return msgspec.structs.replace(open_record, digest=digest)
+    placed = msgspec.structs.replace(entry, writer=writer, sequence=sequence, prev=prev)
+    body = _encoder.encode(placed)
+    return Record(placed, body, hashlib.sha256(body).hexdigest())
 
 
-def encode(record: Record) -> bytes:
-    """Return the record as it is stored."""
-    return _encoder.encode(record)
+def read_record(body: bytes, digest: str, signature: str = "") -> Record:
+    """Return what was stored. Whether the digest is that of *body* is for `fsck` to say."""
+    return Record(read_entry(body, digest), body, digest, signature)
 
 
-def decode(stored: bytes) -> Record:
-    """Return the record that :func:`encode` stored."""
-    return _decoder.decode(stored)
+def read_entry(body: bytes, digest: str) -> AnyEntry:
+    """Return what the record in *body* says, or raise `RecordMalformed`, which names *digest*."""
+    try:
+        return _entry(body)
+    except msgspec.MsgspecError as error:
+        raise RecordMalformed(f"the record with digest {digest} cannot be read: {error}") from error
+
+
+def _entry(body: bytes) -> AnyEntry:
+    try:
+        entry: AnyEntry = _decoder.decode(body)
+    except msgspec.ValidationError:
+        foreign = _foreign_decoder.decode(body)
+        if foreign.format <= FORMAT and foreign.type in _TYPES:
+            raise
+        return foreign
+    return entry
+
+
+_TYPES: Final = frozenset(
+    str(kind.__struct_config__.tag) for kind in (Attempt, Opened, Closed, Gap, Tombstone, Held)
+)

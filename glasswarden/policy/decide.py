@@ -11,10 +11,14 @@ from typing import Final, TypeAlias
 from glasswarden.kube.paths import Key, Path
 from glasswarden.policy.benign import benign_operation
 from glasswarden.policy.decision import Clause, Decision, Verdict
-from glasswarden.policy.denial import denial, warning
+from glasswarden.policy.denial import denial, forgery_told, warning
+from glasswarden.policy.granting import grant_use, touches_glass
+from glasswarden.policy.holding import holding_grant, reconciles
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
+from glasswarden.policy.receipt import receipt
 from glasswarden.policy.steering import steering_changes
+from glasswarden.policy.tampering import tampering
 from glasswarden.policy.write import Operation, Write
 
 NotApplicable: TypeAlias = str
@@ -32,22 +36,26 @@ def decide(write: Write, policy: Policy, now: datetime) -> Decision:
     raise AssertionError("the last clause applies to every write")
 
 
-def unmanaged(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
+def unmanaged(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
     """Allow what GitOps has nothing to do with."""
     if write.owner is not None:
         return f"it is managed by {write.owner.engine}"
-    if write.target.namespace in policy.reserved and not write.controlled:
+    if policy.guards(write):
         return "its namespace is reserved for GitOps"
+    if touches_glass(write, policy, now):
+        return "it has to do with break-glass"
     return Decision(Verdict.ALLOW, Clause.UNMANAGED)
 
 
-def noise(write: Write, _policy: Policy, _now: datetime) -> Decision | NotApplicable:
+def noise(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
     """Allow an update that changes nothing which anybody decides about."""
     if write.operation is not Operation.UPDATE:
         return "it is no update"
     changes = steering_changes(write) if write.steers else write.changes
     if changes:
         return "it changes something that matters"
+    if touches_glass(write, policy, now):
+        return "it has to do with break-glass"
     return Decision(Verdict.ALLOW, Clause.NOISE)
 
 
@@ -72,30 +80,47 @@ def emergency(write: Write, policy: Policy, _now: datetime) -> Decision | NotApp
     return Decision(Verdict.ALLOW, Clause.EMERGENCY)
 
 
+def held(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
+    """Refuse that the owner's reconciler deletes what somebody mends under a grant.
+
+    What else it writes is rewritten, not refused: see `holding`.
+    """
+    if write.operation is not Operation.DELETE:
+        return "it is no deletion"
+    if not reconciles(write, policy):
+        return "the writer is no trusted controller of that owner"
+    if holding_grant(write, policy, now) is None:
+        return "no hold is in force on it"
+    return _refused(write, policy, Clause.HELD, now)
+
+
 def controller(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
     """Allow what the owner's own reconciler writes."""
-    if write.owner is None or not policy.trusts(write.actor, write.owner):
+    if not reconciles(write, policy):
         return "the writer is no trusted controller of that owner"
     return Decision(Verdict.ALLOW, Clause.CONTROLLER)
 
 
-def delegated(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
+def delegated(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
     """Allow a write to fields that the policy gave to somebody else."""
     delegate = policy.delegate_of(write)
-    if delegate is None:
+    if delegate is None or touches_glass(write, policy, now):
         return "no delegation covers this writer and every changed field"
     return Decision(Verdict.ALLOW, Clause.DELEGATED, delegate=delegate.name)
 
 
-def marks(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
-    """Refuse what would change whose object it is, break-glass or not."""
+def marks(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
+    """Refuse what would change whose object it is, break-glass or not, and forged stamps."""
+    forgery = tampering(write, policy, now)
+    if forgery is not None:
+        return _forged(write, forgery)
     if write.operation is Operation.CREATE and write.owner is not None and not write.steers:
         pass  # an object that claims an owner which did not make it
     elif not any(policy.is_mark(change) for change in write.changes):
         return "no ownership mark changes"
     if policy.may_detach(write.actor):
         return "the policy lets the writer change ownership marks"
-    return _refused(write, policy, Clause.MARKS)
+    return _refused(write, policy, Clause.MARKS, now)
 
 
 def benign(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
@@ -108,19 +133,37 @@ def benign(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplic
     return Decision(Verdict.ALLOW, Clause.BENIGN)
 
 
-def guard(write: Write, policy: Policy, _now: datetime) -> Decision:
+def breakglass(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
+    """Allow what a grant covers, and what asks for, approves or ends one by the rules."""
+    use = grant_use(write, policy, now)
+    if isinstance(use, str):
+        return use or "nobody has broken the glass here"
+    warnings = receipt(use, write, policy)
+    return Decision(Verdict.ALLOW, Clause.BREAKGLASS, warnings=warnings, grant=use)
+
+
+def guard(write: Write, policy: Policy, now: datetime) -> Decision:
     """Refuse what no clause allowed."""
-    return _refused(write, policy, Clause.GUARD)
+    return _refused(write, policy, Clause.GUARD, now)
 
 
-def _refused(write: Write, policy: Policy, clause: Clause) -> Decision:
+def _forged(write: Write, why: str) -> Decision:
+    """Return the refusal of a forged stamp, in every mode: stored, it would open other doors."""
+    text = forgery_told(write, why)
+    if write.dry_run:
+        return Decision(Verdict.ALLOW, Clause.MARKS, Mode.ENFORCE, warnings=(text,))
+    return Decision(Verdict.DENY, Clause.MARKS, Mode.ENFORCE, text)
+
+
+def _refused(write: Write, policy: Policy, clause: Clause, now: datetime) -> Decision:
     """Return what the mode makes of a refusal; a dry run is told, and never refused."""
     mode = policy.mode_of(write)
     if mode is Mode.AUDIT and not write.dry_run:
         return Decision(Verdict.ALLOW, clause, mode)
     if mode is Mode.ENFORCE and not write.dry_run:
-        return Decision(Verdict.DENY, clause, mode, denial(write, policy, clause))
-    return Decision(Verdict.ALLOW, clause, mode, warnings=warning(write, policy, clause, mode))
+        return Decision(Verdict.DENY, clause, mode, denial(write, policy, clause, now))
+    warnings = warning(write, policy, clause, mode, now)
+    return Decision(Verdict.ALLOW, clause, mode, warnings=warnings)
 
 
 def _is_finalizer(path: Path) -> bool:
@@ -132,10 +175,12 @@ CLAUSES: Final[dict[Clause, Rule]] = {
     Clause.NOISE: noise,
     Clause.FINALIZING: finalizing,
     Clause.EMERGENCY: emergency,
+    Clause.HELD: held,
     Clause.CONTROLLER: controller,
     Clause.DELEGATED: delegated,
     Clause.MARKS: marks,
     Clause.BENIGN: benign,
+    Clause.BREAKGLASS: breakglass,
     Clause.GUARD: guard,
 }
 """In the order they are asked."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from glasswarden.policy.breakglass.grant import GrantUse
 from glasswarden.policy.mode import Mode
 
 
@@ -20,15 +21,19 @@ class Clause(StrEnum):
     NOISE = "noise"
     FINALIZING = "finalizing"
     EMERGENCY = "emergency"
+    HELD = "held"
     CONTROLLER = "controller"
     DELEGATED = "delegated"
     MARKS = "marks"
     BENIGN = "benign"
+    BREAKGLASS = "breakglass"
     GUARD = "guard"
 
 
-RECORDED = frozenset({Clause.EMERGENCY, Clause.MARKS, Clause.BENIGN, Clause.GUARD})
-"""The clauses that decide about a person's write: each leaves a record."""
+RECORDED = frozenset(
+    {Clause.EMERGENCY, Clause.HELD, Clause.MARKS, Clause.BENIGN, Clause.BREAKGLASS, Clause.GUARD}
+)
+"""The clauses that decide about a person's write or refuse a reconciler's: each leaves a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,13 @@ class Decision:
 
     message: str = ""
     warnings: tuple[str, ...] = ()
+    unavailable: bool = False
+    """Whether it is refused for want of a record, not by the rules."""
+
     delegate: str = ""
     """Who owns the fields, where they were delegated."""
+    grant: GrantUse | None = None
+    """What the write did with a grant, where it asked for, used or ended one."""
 
     @property
     def allowed(self) -> bool:

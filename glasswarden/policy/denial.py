@@ -1,11 +1,16 @@
 """What a person reads in the terminal: whose object it is, what was refused, where to go."""
 
 import json
+from datetime import datetime
 from typing import Final
 
 from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.owners import Owner
+from glasswarden.policy.advice import advice
+from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.decision import Clause
+from glasswarden.policy.holding import holding_grant
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Operation, Write
@@ -30,30 +35,61 @@ LONGEST_LINE: Final = 240
 """The API server cuts a warning at 256 characters."""
 
 
-def denial(write: Write, policy: Policy, clause: Clause) -> str:
+def denial(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
     """Return why *write* was refused, for the person who made it."""
-    return "\n".join(_lines(write, policy, clause, "is refused"))
+    return "\n".join(_lines(write, policy, clause, "is refused", now))
 
 
-def warning(write: Write, policy: Policy, clause: Clause, mode: Mode) -> tuple[str, ...]:
+def forgery_told(write: Write, why: str) -> str:
+    """Return why a stamp is not stored."""
+    return tidy(f"{write.target} is not written: {why}. Stamps are Glasswarden's alone to write.")
+
+
+def warning(
+    write: Write, policy: Policy, clause: Clause, mode: Mode, now: datetime
+) -> tuple[str, ...]:
     """Return what *write* met or would have met, a warning a line.
 
     The API server drops a warning that holds a line break.
     """
     verdict = "would be refused" if mode is Mode.ENFORCE else "is recorded"
-    return tuple(_lines(write, policy, clause, verdict))
+    return tuple(_lines(write, policy, clause, verdict, now))
 
 
-def _lines(write: Write, policy: Policy, clause: Clause, verdict: str) -> list[str]:
+def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: datetime) -> list[str]:
+    if clause is Clause.HELD:
+        return [tidy(line) for line in _on_hold(write, policy, verdict, now)]
     lines = [f"{_claim(write, clause)}; this {_act(write)} {verdict}."]
     lines += _changed(write, policy)
-    lines.append(_instead(write))
-    return [_tidy(line) for line in lines]
+    if policy.guards(write):
+        lines.append(_instead(write))
+    if clause is not Clause.MARKS:
+        lines += advice(write, policy, now)
+    return [tidy(line) for line in lines]
+
+
+def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[str]:
+    """Return until when and why a reconciler's deletion has to wait."""
+    grant = holding_grant(write, policy, now)
+    if grant is None:
+        return []
+    until = f"{grant.expires:%Y-%m-%d %H:%M:%S} UTC"
+    owner = _application(write.owner) if write.owner else "its reconciler"
+    on = write.glass.namespace if grant.namespace else write.glass.before
+    reason = on.get(names.REASON)
+    return [
+        f"{write.target} is held until {until}: {grant.actor} broke the glass for {grant.ticket}"
+        + (f" ({reason})" if reason else "")
+        + ".",
+        f"Its deletion by {owner} {verdict} while the grant lives; whoever closes it lets it pass.",
+    ]
 
 
 def _claim(write: Write, clause: Clause) -> str:
     """Return, in half a sentence, why GitOps has a say in it."""
     subject = write.target
+    if write.owner is None and is_namespace(write.target):
+        return f"{subject} can have a grant for all that is in it"
     if write.owner is None:
         return f"namespace {write.target.namespace} is reserved for GitOps"
     if write.steers:
@@ -111,7 +147,9 @@ def _value(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def _tidy(line: str) -> str:
+def tidy(line: str) -> str:
     """Return *line* cut to length, without what a terminal would obey: keys are anybody's text."""
-    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    text = line
+    if not line.isprintable():
+        text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
     return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"

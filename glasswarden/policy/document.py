@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from glasswarden.policy.mode import Mode
-from glasswarden.policy.write import Operation
+from glasswarden.policy.operation import GrantOperation, Operation
 
 Pattern = Annotated[str, Meta(min_length=1, description="Text; `*` stands for any part of it.")]
 FieldPattern = Annotated[
@@ -146,6 +146,118 @@ class Sensitive(_Part, frozen=True, kw_only=True):
     fields: Annotated[tuple[FieldPattern, ...], Meta(min_length=1, description="The fields.")]
 
 
+Duration = Annotated[str, Meta(min_length=1, description="A time such as `30m` or `1h30m`.")]
+ClockTime = Annotated[str, Meta(min_length=1, description="A time of the day such as `09:00`.")]
+
+Count = Annotated[int, Meta(ge=1)]
+
+
+class Day(StrEnum):
+    """Days of the week, from Monday on."""
+
+    MON = "mon"
+    TUE = "tue"
+    WED = "wed"
+    THU = "thu"
+    FRI = "fri"
+    SAT = "sat"
+    SUN = "sun"
+
+
+class Hours(_Part, frozen=True, kw_only=True):
+    """When a rule is in force."""
+
+    days: Annotated[tuple[Day, ...], Meta(min_length=1, description="On which days.")] = (
+        Day.MON, Day.TUE, Day.WED, Day.THU, Day.FRI,
+    )  # fmt: skip
+    start: Annotated[ClockTime, Meta(description="From when on.")] = msgspec.field(name="from")
+    end: Annotated[ClockTime, Meta(description="Until when.")] = msgspec.field(name="to")
+    timezone: Annotated[str, Meta(description="By whose clocks, such as `Europe/Berlin`.")] = "UTC"
+    outside: Annotated[
+        bool, Meta(description="Whether the rule is in force at all other times instead.")
+    ] = False
+
+
+class TimeToLive(_Part, frozen=True, kw_only=True):
+    """How long a grant lives, extensions included."""
+
+    default: Annotated[Duration, Meta(description="Where the request does not say.")] = "1h"
+    longest: Annotated[Duration, Meta(description="At most, counted from its beginning.")] = "4h"
+
+
+class MostOpen(_Part, frozen=True, kw_only=True):
+    """How many grants may be open at once; as many as one likes where nothing is said."""
+
+    person: Annotated[Count | None, Meta(description="Of one person.")] = None
+    namespace: Annotated[Count | None, Meta(description="In one namespace.")] = None
+
+
+class Approval(Subjects, frozen=True, kw_only=True):
+    """Who must agree, as a second person."""
+
+    within: Annotated[Duration, Meta(description="A request that waits longer is over.")] = "1h"
+
+
+class BreakGlassRule(Where, frozen=True, kw_only=True):
+    """Who may write by hand for a while, where, and on which conditions."""
+
+    name: Annotated[str, Meta(min_length=1, description="How refusals and records call the rule.")]
+    users: Annotated[Patterns, Meta(description="User names that may ask.")] = ()
+    groups: Annotated[Patterns, Meta(description="Groups whose members may ask.")] = ()
+    hours: Annotated[Hours | None, Meta(description="When the rule is in force.")] = None
+    ticket: Annotated[
+        str, Meta(min_length=1, description="Regular expression that the whole ticket matches.")
+    ] = r"\S+"
+    reason_length: Annotated[
+        int, Meta(ge=1, description="Characters that a reason has at least.")
+    ] = 10
+    ttl: Annotated[TimeToLive, Meta(description="How long a grant lives.")] = TimeToLive()
+    operations: Annotated[
+        tuple[GrantOperation, ...], Meta(min_length=1, description="What a grant covers.")
+    ] = (GrantOperation.UPDATE, GrantOperation.SCALE)
+    closed: Annotated[
+        tuple[FieldPattern, ...], Meta(description="Fields that no grant covers.")
+    ] = ()
+    namespace_wide: Annotated[
+        bool, Meta(description="Whether a Namespace can be asked for, with all that is in it.")
+    ] = True
+    most_open: Annotated[MostOpen, Meta(description="How many grants may be open at once.")] = (
+        MostOpen()
+    )
+    shared: Annotated[
+        bool, Meta(description="Whether others of the same group may use a grant.")
+    ] = False
+    approval: Annotated[
+        Approval | None, Meta(description="Who must approve; nobody where this is left out.")
+    ] = None
+    hold: Annotated[
+        bool, Meta(description="Whether reconcilers leave changed fields alone meanwhile.")
+    ] = True
+
+
+class BreakGlass(_Part, frozen=True, kw_only=True):
+    """How to get in by hand in an incident."""
+
+    rules: Annotated[
+        tuple[BreakGlassRule, ...], Meta(description="The first rule that fits judges a request.")
+    ] = ()
+
+
+class WithoutRecord(StrEnum):
+    """What becomes of a write that the rules allow but that cannot be recorded."""
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+class Outage(_Part, frozen=True, kw_only=True):
+    """What happens while nothing can be recorded, by the mode that the object is in."""
+
+    enforce: WithoutRecord = WithoutRecord.REFUSE
+    warn: WithoutRecord = WithoutRecord.ALLOW
+    audit: WithoutRecord = WithoutRecord.ALLOW
+
+
 class Document(_Part, frozen=True, kw_only=True):
     """The rules of one cluster."""
 
@@ -177,6 +289,12 @@ class Document(_Part, frozen=True, kw_only=True):
         Subjects()
     )
     sensitive: tuple[Sensitive, ...] = ()
+    break_glass: Annotated[
+        BreakGlass, Meta(description="Who may write by hand for a while; nobody without a rule.")
+    ] = BreakGlass()
+    outage: Annotated[
+        Outage, Meta(description="What happens to allowed writes that cannot be recorded.")
+    ] = Outage()
     emergency_group: Annotated[
         str, Meta(min_length=1, description="A group that always gets in; it is seen afterwards.")
     ] = "glasswarden:emergency"

@@ -3,15 +3,21 @@
 Each objection has the place it is about, written like `.delegations[0].fields[1]`.
 """
 
+import re
 from collections.abc import Iterator
-from typing import TypeAlias
+from datetime import time
+from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo
 
 from glasswarden.kube.owners import DEFAULT_ENGINES, OPTIONAL_ENGINES
 from glasswarden.kube.path_patterns import parse_pattern
 from glasswarden.kube.path_syntax import PathError
-from glasswarden.policy.document import Delegation, Document, Marker
+from glasswarden.policy.breakglass.duration import DurationError, parse_duration
+from glasswarden.policy.document import BreakGlassRule, Delegation, Document, Hours, Marker
 
 Objection: TypeAlias = tuple[str, str]
+
+_CLOCK: Final = re.compile("[0-2][0-9]:[0-5][0-9]")
 
 
 def objections(document: Document) -> Iterator[Objection]:
@@ -23,6 +29,59 @@ def objections(document: Document) -> Iterator[Objection]:
     for index, marker in enumerate(document.markers):
         yield from _to_marker(f".markers[{index}]", marker)
     yield from _to_repeated_markers(document)
+    seen: set[str] = set()
+    for index, grants in enumerate(document.break_glass.rules):
+        place = f".breakGlass.rules[{index}]"
+        if grants.name in seen:
+            yield f"{place}.name", f"the rule {grants.name!r} stands here twice"
+        seen.add(grants.name)
+        yield from _to_break_glass(place, grants)
+
+
+def _to_break_glass(place: str, rule: BreakGlassRule) -> Iterator[Objection]:
+    if not rule.users and not rule.groups:
+        yield place, "a rule names who may break the glass: users, or groups"
+    try:
+        re.compile(rule.ticket)
+    except re.error as error:
+        yield f"{place}.ticket", f"no regular expression: {error}"
+    yield from _to_fields(place, rule.closed, "closed")
+    if rule.hours is not None:
+        yield from _to_hours(f"{place}.hours", rule.hours)
+    if rule.approval is not None:
+        if not rule.approval.users and not rule.approval.groups:
+            yield f"{place}.approval", "an approval names who approves: users, or groups"
+        yield from _to_duration(f"{place}.approval.within", rule.approval.within)
+    wrong = [
+        *_to_duration(f"{place}.ttl.default", rule.ttl.default),
+        *_to_duration(f"{place}.ttl.longest", rule.ttl.longest),
+    ]
+    yield from wrong
+    if not wrong and parse_duration(rule.ttl.default) > parse_duration(rule.ttl.longest):
+        yield f"{place}.ttl", f"the default, {rule.ttl.default}, is longer than the longest"
+
+
+def _to_duration(place: str, text: str) -> Iterator[Objection]:
+    try:
+        parse_duration(text)
+    except DurationError as error:
+        yield place, str(error)
+
+
+def _to_hours(place: str, hours: Hours) -> Iterator[Objection]:
+    wrong = False
+    for key, text in (("from", hours.start), ("to", hours.end)):
+        try:
+            time.fromisoformat(text if _CLOCK.fullmatch(text) else "")
+        except ValueError:
+            wrong = True
+            yield f"{place}.{key}", f"{text!r} is no time of the day such as 09:00"
+    if not wrong and hours.start >= hours.end:
+        yield place, "they end before they begin; for a night, write the day and `outside: true`"
+    try:
+        ZoneInfo(hours.timezone)
+    except (ValueError, KeyError, OSError):
+        yield f"{place}.timezone", f"{hours.timezone!r} is no time zone such as Europe/Berlin"
 
 
 def _to_delegation(place: str, delegation: Delegation) -> Iterator[Objection]:
@@ -31,12 +90,12 @@ def _to_delegation(place: str, delegation: Delegation) -> Iterator[Objection]:
     yield from _to_fields(place, delegation.fields)
 
 
-def _to_fields(place: str, fields: tuple[str, ...]) -> Iterator[Objection]:
+def _to_fields(place: str, fields: tuple[str, ...], key: str = "fields") -> Iterator[Objection]:
     for index, field in enumerate(fields):
         try:
             parse_pattern(field)
         except PathError as error:
-            yield f"{place}.fields[{index}]", f"no field path: {error}"
+            yield f"{place}.{key}[{index}]", f"no field path: {error}"
 
 
 def _to_marker(place: str, marker: Marker) -> Iterator[Objection]:

@@ -14,6 +14,7 @@ from glasswarden.kube.owners.argocd import ArgoCDSettings, argocd
 from glasswarden.kube.owners.custom import custom
 from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
 from glasswarden.policy import document as doc
+from glasswarden.policy.breakglass.rules import Rule, rules_of
 from glasswarden.policy.defaults import CONTROLLERS, DELEGATIONS
 from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
 from glasswarden.policy.mode import Mode
@@ -77,11 +78,19 @@ class Policy:
     detach_users: Names
     detach_groups: Names
     hidden: tuple[Hidden, ...]
+    glass: tuple[Rule, ...]
+    """The rules of break-glass, in their order."""
 
     @property
     def cluster(self) -> str:
         """The cluster's name, as records and reports show it."""
         return self.document.cluster
+
+    def guards(self, write: Write) -> bool:
+        """Whether GitOps has a say in the object that *write* is about."""
+        if write.owner is not None:
+            return True
+        return write.target.namespace in self.reserved and not write.controlled
 
     def trusts(self, actor: Actor, owner: Owner) -> bool:
         """Whether *actor* writes on behalf of *owner*'s engine.
@@ -118,6 +127,10 @@ class Policy:
         """Whether the values of *change* must neither be shown nor stored."""
         return any(each.holds(ref, change) for each in self.hidden)
 
+    def glass_rule(self, name: str) -> Rule | None:
+        """Return the break-glass rule called *name*."""
+        return next((rule for rule in self.glass if rule.name == name), None)
+
 
 def policy_of(document: doc.Document) -> Policy:
     """Return *document*, ready to be asked. Raises `PathError` for a field that is no path."""
@@ -140,6 +153,7 @@ def policy_of(document: doc.Document) -> Policy:
             Hidden(kinds_of(each.kinds), tuple(map(parse_pattern, each.fields)))
             for each in (_SECRET, *document.sensitive)
         ),
+        glass=rules_of(document.break_glass.rules),
     )
 
 

@@ -2,29 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from glasswarden.kube.diff import Change
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
+from glasswarden.policy.actor import Actor
+from glasswarden.policy.breakglass.notes import EMPTY, Glass
+from glasswarden.policy.operation import Operation
 
-
-class Operation(StrEnum):
-    """What admission calls the act; a PATCH or an apply arrives as one of the first two."""
-
-    CREATE = "CREATE"
-    UPDATE = "UPDATE"
-    DELETE = "DELETE"
-    CONNECT = "CONNECT"
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Who the API server says is writing. Under impersonation: the person being posed as."""
-
-    name: str
-    uid: str = ""
-    groups: tuple[str, ...] = ()
+__all__ = ["Actor", "Operation", "Source", "Write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +54,6 @@ class Write:
     dry_run: bool = False
     source: Source | None = None
     """Where to change it instead, where that is known."""
+
+    glass: Glass = EMPTY
+    """What it has to do with break-glass; of that, nothing is among the changes."""

@@ -72,6 +72,7 @@ def test_issuing_again_replaces_all_three_files(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "ca.crt",
         "caller-token",
+        "rotation.json",
         "tls.crt",
         "tls.key",
     ]

@@ -1,14 +1,17 @@
 """The command, as its user types it."""
 
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from glasswarden import __version__
 from glasswarden.cli.main import COMMANDS
+from glasswarden.ledger.sqlite.schema import APPLICATION
 
 SCRIPTS = Path(sys.executable).parent
 
@@ -64,15 +67,17 @@ def test_a_webhook_on_a_taken_port_says_so(tmp_path: Path) -> None:
     assert "--bind" in result.stderr
 
 
-def test_a_webhook_without_its_ledger_never_serves(tmp_path: Path) -> None:
+def test_a_webhook_never_serves_with_tables_of_another_version(tmp_path: Path) -> None:
     run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
-    (tmp_path / "ledger.db").write_text("something else " * 100)
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute("PRAGMA user_version = 99")
     result = run(
         "webhook", "--bind", "127.0.0.1:0", "--certs", str(tmp_path),
         "--ledger", f"sqlite://{tmp_path}/ledger.db",
     )  # fmt: skip
     assert result.returncode != 0
-    assert "ledger.db cannot be opened" in result.stderr
+    assert "ledger.db has tables of version 99" in result.stderr
 
 
 def test_manifests_need_an_authority_that_exists(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -9,7 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from glasswarden.demo.story import recorded_story
+from glasswarden.keys.folder import new_key, read_ring
+from glasswarden.policy.breakglass.names import GRANT, REASON
+from glasswarden.policy.breakglass.stamp import issue
 from tests.cli.test_main import run
+from tests.policy.breakglass.builders import HOUR, a_stamp
 from tests.webhook.builders import a_deployment, a_request, as_review
 
 HEAD = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
@@ -47,6 +52,12 @@ class TestCheck:
         assert result.returncode == 0
         assert "a name that anybody can choose" in result.stderr
 
+    def test_a_rule_for_everybody_is_pointed_out(self, tmp_path: Path) -> None:
+        text = f"{HEAD}breakGlass: {{rules: [{{name: x, users: ['*']}}]}}"
+        result = run("policy", "check", str(written(tmp_path / "p.yaml", text)))
+        assert result.returncode == 0
+        assert "the rule 'x' lets everybody break the glass" in result.stderr
+
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         result = run("policy", "check", str(tmp_path / "none"))
         assert result.returncode == 1
@@ -65,6 +76,7 @@ class TestExplain:
             "owner": {"engine": "flux", "app": "shop", "namespace": "flux-system"},
             "changes": [{"path": "/spec/replicas", "old": 3, "new": 5, "manager": "kubectl-edit"}],
             "warnings": [],
+            "grant": None,
         }
         assert message.startswith("Deployment shop/web is managed by Flux")
         assert [each["clause"] for each in clauses if each["applies"]] == ["guard"]
@@ -83,6 +95,29 @@ class TestExplain:
         explanation = json.loads(told.stdout)
         assert (explanation["verdict"], explanation["mode"]) == ("allow", "warn")
         assert explanation["warnings"]
+
+    def test_a_grant_counts_with_the_keys_that_signed_it(self, tmp_path: Path) -> None:
+        now = datetime.now(UTC)
+        new_key(tmp_path, "grant", now)
+        stamp = a_stamp(actor="developer", actor_uid="", start=now, expires=now + HOUR)
+        old, new = a_deployment(replicas=3), a_deployment(replicas=5)
+        token = issue(stamp, read_ring(tmp_path, "grant"), now)
+        for each in (old, new):
+            each["metadata"]["annotations"] = {REASON: "checkout is down", GRANT: token}
+        review = tmp_path / "edit.json"
+        review.write_bytes(as_review(a_request(oldObject=old, object=new)))
+        rules = "breakGlass: {rules: [{name: responders, groups: [developers]}]}"
+        policy = written(tmp_path / "p.yaml", f"{HEAD}{rules}")
+        asked = ("policy", "explain", str(review), "--policy", str(policy), "--format", "json")
+        told = json.loads(run(*asked, "--keys", str(tmp_path)).stdout)
+        assert (told["verdict"], told["clause"]) == ("allow", "breakglass")
+        assert (told["grant"]["act"], told["grant"]["ticket"]) == ("used", "INC-42")
+        [why] = [
+            each["why"]
+            for each in json.loads(run(*asked).stdout)["clauses"]
+            if each["clause"] == "breakglass"
+        ]
+        assert why == "the stamp does not count: its key is not known, or was revoked"
 
     def test_a_scale_needs_its_parent(self, tmp_path: Path) -> None:
         scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}}

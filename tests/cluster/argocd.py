@@ -108,7 +108,9 @@ class ArgoCD:
         self._start_redis(redis, cache)
         flags = [own_redis, *on_loopback, f"--port={repo}", "--disable-tls"]
         self._start_role(program, "argocd-repo-server", metrics[0], flags)
-        flags = [*others, "--app-resync=10", "--app-resync-jitter=0"]
+        # Out of the box a self-heal that keeps failing waits up to five minutes for its next try.
+        patience = "--self-heal-backoff-cap-seconds=6"
+        flags = [*others, "--app-resync=10", "--app-resync-jitter=0", patience]
         self._start_role(program, "argocd-application-controller", metrics[1], flags)
         flags = [*others, *on_loopback, f"--port={server}", "--insecure", "--disable-auth"]
         self._start_role(program, "argocd-server", metrics[2], flags, health=server)

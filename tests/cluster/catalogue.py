@@ -131,4 +131,14 @@ HELM: Final = Module(
     (Program("helm", "helm.sh/helm/v4/cmd/helm", 104),),
 )
 RENDER: Final = (KUSTOMIZE, HELM)
-GROUPS: Final = {"kubernetes": KUBERNETES, "gitops": GITOPS, "render": RENDER}
+PROMTOOL: Final = Module(
+    "promtool",
+    "github.com/prometheus/prometheus",
+    (Program("promtool", "github.com/prometheus/prometheus/cmd/promtool", 386),),
+)
+GROUPS: Final = {
+    "kubernetes": KUBERNETES,
+    "gitops": GITOPS,
+    "render": RENDER,
+    "promtool": (PROMTOOL,),
+}

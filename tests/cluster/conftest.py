@@ -30,7 +30,7 @@ from tests.cluster.gitrepository import GitRepository, serve_repository
 from tests.cluster.kubectl import Caller
 
 HERE = Path(__file__).resolve().parent
-RECONCILERS = {"flux", "argocd"}
+RECONCILERS = {"flux", "argocd", "engine"}
 BUILD_FAILURE = pytest.StashKey[str]()
 LOOPBACK_NAMES = "127.0.0.1,localhost,::1"
 
@@ -154,6 +154,13 @@ def argocd(cluster: ControlPlane) -> Iterator[ArgoCD]:
         (pytest.fail if nothing_is_skipped() else pytest.skip)(str(error))
     with ArgoCD(cluster) as running:
         yield running
+
+
+@pytest.fixture(params=["flux", "argocd"])
+def engine(request: pytest.FixtureRequest) -> Flux | ArgoCD:
+    """Return each of the two in turn."""
+    running: Flux | ArgoCD = request.getfixturevalue(request.param)
+    return running
 
 
 def skip_unless_built(*modules: Module) -> None:

@@ -13,9 +13,12 @@ from pathlib import Path
 
 from certs.folder import Folder, issue_into
 from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.record import Record
+from glasswarden.ledger.attempts import attempts_in
+from glasswarden.ledger.record import Attempt
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.kubectl import Caller
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
+from webhook.key_folder import make_key_folder
 
 GLASSWARDEN = (sys.executable, "-m", "glasswarden")
 
@@ -29,17 +32,18 @@ class Guard:
     port: int
     ledger: str
     policy: Path
+    keys: Path
 
     @property
     def url(self) -> str:
         return f"https://{LOOPBACK}:{self.port}"
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[Attempt]:
         """Return what the ledger holds, oldest first."""
         with closing(open_ledger(self.ledger)) as ledger:
-            return list(ledger.records())
+            return list(attempts_in(ledger))
 
-    def records_in(self, namespace: str) -> list[Record]:
+    def records_in(self, namespace: str) -> list[Attempt]:
         """Return those that are about objects in *namespace*."""
         return [record for record in self.records() if record.namespace == namespace]
 
@@ -51,11 +55,15 @@ class Guard:
 
 @contextmanager
 def guarding(
-    cluster: ControlPlane, folder: Path, policy: str = "", role: str | None = "view"
+    cluster: ControlPlane,
+    folder: Path,
+    policy: str = "",
+    role: str | None = "view",
+    account: Caller | None = None,
 ) -> Iterator[Guard]:
     """Run the webhook in *folder* and register it with *cluster*; undo both at the end."""
     with (
-        serving(cluster, folder, policy, role) as guard,
+        serving(cluster, folder, policy, role, account) as guard,
         registered(cluster, guard.url, guard.certificates.authority, guard.policy),
     ):
         yield guard
@@ -63,16 +71,24 @@ def guarding(
 
 @contextmanager
 def serving(
-    cluster: ControlPlane, folder: Path, policy: str = "", role: str | None = "view"
+    cluster: ControlPlane,
+    folder: Path,
+    policy: str = "",
+    role: str | None = "view",
+    account: Caller | None = None,
 ) -> Iterator[Guard]:
     """Run the webhook in *folder*, without telling the API server.
 
-    *policy* is the policy file below its head, *role* what the webhook itself may do.
+    *policy* is the policy file below its head, *role* what the webhook itself may do, unless it
+    runs as an *account* that exists already.
     """
     certificates = issue_into(folder / "certs", [LOOPBACK], datetime.now(UTC))
     (folder / "policy.yaml").write_text(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{policy}")
-    account = cluster.service_account("glasswarden", f"webhook-{role or 'without-rights'}", role)
+    account = account or cluster.service_account(
+        "glasswarden", f"webhook-{role or 'without-rights'}", role
+    )
     ledger = f"sqlite://{folder.resolve()}/ledger.db"
+    make_key_folder(folder / "keys", datetime.now(UTC))
     with cluster.new_processes() as processes:
 
         def start() -> int:
@@ -80,19 +96,21 @@ def serving(
             command = [*GLASSWARDEN, "webhook", "--bind", f"{LOOPBACK}:{port}"]
             command += ["--certs", str(certificates.path), "--ledger", ledger]
             command += ["--policy", str(folder / "policy.yaml")]
-            command += ["--kubeconfig", str(account.kubeconfig)]
+            command += ["--keys", str(folder / "keys"), "--kubeconfig", str(account.kubeconfig)]
             webhook = processes.start("glasswarden", command)
             webhook.wait_until(lambda: is_ready(port, certificates.authority))
             return port
 
-        yield Guard(cluster, certificates, with_free_ports(start), ledger, folder / "policy.yaml")
+        port = with_free_ports(start)
+        files = (folder / "policy.yaml", folder / "keys")
+        yield Guard(cluster, certificates, port, ledger, *files)
 
 
 @contextmanager
 def registered(
     cluster: ControlPlane, url: str, authority: Path, policy: Path | None = None
 ) -> Iterator[None]:
-    """Have the API server ask *url*, by the configuration that the product itself prints."""
+    """Have the API server ask *url*, by the configurations that the product itself prints."""
     configuration = webhook_configuration(url, authority, policy)
     cluster.apply(configuration)
     try:

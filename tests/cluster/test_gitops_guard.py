@@ -70,7 +70,7 @@ def test_suspending_fluxs_kustomization_is_warned_about_and_recorded(
         if (record.name, record.actor) == (namespace, "developer")
     ]
     assert (record.verdict, record.mode, record.kind) == ("allow", "warn", "Kustomization")
-    assert [change["path"] for change in record.changes] == ["/spec/suspend"]
+    assert [change.path for change in record.changes] == ["/spec/suspend"]
 
 
 def test_argocd_reconciles_and_a_person_is_denied(

@@ -1,9 +1,12 @@
 """The first thread from end to end: real kubectl, real API server, the real webhook over TLS."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
+from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.question import Question
 from tests.cluster.applications import Manifest, by_argocd, by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding
@@ -90,6 +93,8 @@ def test_a_denied_write_is_recorded_and_witnessed(
 ) -> None:
     deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
     guard.cluster.as_("developer").kubectl("delete", "deployment/web", "-n", namespace, check=False)
+    with closing(open_ledger(guard.ledger)) as ledger:
+        [sealed] = ledger.ask(Question(namespace=namespace))
     [record] = guard.records_in(namespace)
     assert (record.verdict, record.actor, record.operation) == ("deny", "developer", "DELETE")
     assert (record.engine, record.app, record.app_namespace) == ("flux", "shop", "flux-system")
@@ -99,7 +104,7 @@ def test_a_denied_write_is_recorded_and_witnessed(
         if event["verb"] == "delete" and event["objectRef"].get("namespace") == namespace
     ]
     assert event["annotations"]["guard.glasswarden.io/record"] == record.id
-    assert event["annotations"]["guard.glasswarden.io/chain"] == record.digest
+    assert event["annotations"]["guard.glasswarden.io/chain"] == sealed.digest
 
 
 def test_a_dry_run_is_warned_and_leaves_no_record(
@@ -121,6 +126,7 @@ def test_a_dry_run_is_warned_and_leaves_no_record(
         "Warning:   /spec/template/spec/containers[name=app]/image: "
         '"registry.example/web:1.4.2" → "registry.example/web:2"\n'
         "Warning: Change it in the Git repository of that application instead.\n"
+        "Warning: Nobody may break the glass here: the policy has no rule for it.\n"
     )
     assert guard.records_in(namespace) == []
 

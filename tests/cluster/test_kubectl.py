@@ -151,7 +151,7 @@ def test_it_is_denied_recorded_and_leaves_the_object_alone(
     )
     record = guard.records_in(shop)[-1]
     assert (record.verdict, record.actor, record.manager) == ("deny", "developer", case.manager)
-    assert tuple(change["path"] for change in record.changes) == case.paths
+    assert tuple(change.path for change in record.changes) == case.paths
     assert all(path in result.stderr for path in case.paths)
 
 

@@ -5,62 +5,88 @@ import json
 import uuid
 from datetime import UTC, datetime, timedelta
 
-import msgspec
 import pytest
 
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.record import GENESIS, Entry, canonical, decode, encode, linked, new_id
-from tests.ledger.builders import an_entry
+from glasswarden.ledger.errors import RecordMalformed
+from glasswarden.ledger.record import (
+    FORMAT,
+    GENESIS,
+    Attempt,
+    ChangedField,
+    Foreign,
+    new_id,
+    read_record,
+    seal,
+)
+from tests.ledger.builders import a_chain, an_attempt
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
 def test_another_program_can_verify_a_record_from_the_documented_rule() -> None:
-    record = linked(an_entry(), "writer-1", 1, GENESIS)
-    fields = json.loads(encode(record))
-    digest = fields.pop("digest")
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    assert hashlib.sha256(text.encode()).hexdigest() == digest
+    record = seal(an_attempt(actor="zoë"), "writer-1", 1, GENESIS)
+    text = json.dumps(
+        json.loads(record.body), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    assert text.encode() == record.body
+    assert hashlib.sha256(text.encode()).hexdigest() == record.digest
 
 
 def test_a_record_comes_back_as_it_was_stored() -> None:
-    record = linked(
-        an_entry(actor="zoë", changes=({"path": "/a", "new": "\u2028"},)), "w", 1, GENESIS
-    )
-    assert decode(encode(record)) == record
+    changes = (ChangedField(path="/a", new="\u2028"), ChangedField(path="/b", old=None))
+    record = seal(an_attempt(actor="zoë", changes=changes), "w", 1, GENESIS)
+    assert read_record(record.body, record.digest) == record
 
 
-@pytest.mark.parametrize("field", sorted(Entry.__struct_fields__))
+@pytest.mark.parametrize("field", sorted(Attempt.__struct_fields__))
 def test_no_field_can_change_without_the_digest_changing(field: str) -> None:
-    record = linked(an_entry(), "writer-1", 1, GENESIS)
-    other = an_entry(**{field: _another(getattr(record, field))})
-    assert linked(other, "writer-1", 1, GENESIS).digest != record.digest
+    entry = an_attempt()
+    record = seal(entry, "writer-1", 2, "a" * 64)
+    place = {"writer": "writer-1", "sequence": 2, "prev": "a" * 64}
+    if field in place:
+        place[field] = _another(place[field])
+        other = entry
+    else:
+        other = an_attempt(
+            **{name: getattr(entry, name) for name in Attempt.__struct_fields__}
+            | {field: _another(getattr(entry, field))}
+        )
+    assert seal(other, **place).digest != record.digest  # type: ignore[arg-type]
 
 
 def _another(value: object) -> object:
-    if isinstance(value, str):
-        return value + "x"
-    if isinstance(value, int):
-        return value + 1
-    if isinstance(value, datetime):
-        return value + timedelta(microseconds=1)
-    return ({"path": "/other"},) if value and isinstance(value[0], dict) else ("other",)  # type: ignore[index]
+    match value:
+        case str():
+            return value + "x"
+        case int():
+            return value + 1
+        case datetime():
+            return value + timedelta(microseconds=1)
+        case dict():
+            return {"other": ("value",)}
+        case None:
+            return NOW
+        case [ChangedField(), *_]:
+            return (ChangedField(path="/other"),)
+        case _:
+            return ("other",)
 
 
 def test_each_record_names_the_one_before() -> None:
-    chain = Chain("writer-1")
-    first, second = chain.link([an_entry(), an_entry()])
+    chain = a_chain()
+    first, second = chain.link([an_attempt(), an_attempt()])
     chain.advance([first, second])
-    [third] = chain.link([an_entry()])
-    assert [first.prev, second.prev, third.prev] == [GENESIS, first.digest, second.digest]
-    assert [first.sequence, second.sequence, third.sequence] == [1, 2, 3]
+    [third] = chain.link([an_attempt()])
+    entries = [first.entry, second.entry, third.entry]
+    assert [entry.prev for entry in entries] == [GENESIS, first.digest, second.digest]
+    assert [entry.sequence for entry in entries] == [1, 2, 3]
 
 
 def test_records_that_were_not_stored_leave_no_hole() -> None:
-    chain = Chain("writer-1")
-    chain.link([an_entry()])
-    [again] = chain.link([an_entry()])
-    assert (again.sequence, again.prev) == (1, GENESIS)
+    chain = a_chain()
+    chain.link([an_attempt()])
+    [again] = chain.link([an_attempt()])
+    assert (again.entry.sequence, again.entry.prev) == (1, GENESIS)
 
 
 def test_ids_sort_by_time_and_are_uuids_of_version_7() -> None:
@@ -70,6 +96,25 @@ def test_ids_sort_by_time_and_are_uuids_of_version_7() -> None:
     assert uuid.UUID(early).variant == uuid.RFC_4122
 
 
-def test_the_canonical_bytes_leave_out_the_digest_alone() -> None:
-    record = linked(an_entry(), "w", 1, GENESIS)
-    assert set(json.loads(canonical(record))) == set(msgspec.structs.asdict(record)) - {"digest"}
+class TestLaterVersions:
+    def test_a_field_that_was_added_is_passed_over(self) -> None:
+        body = seal(an_attempt(), "w", 1, GENESIS).body.replace(b"{", b'{"added":1,', 1)
+        record = read_record(body, "0" * 64)
+        assert isinstance(record.entry, Attempt)
+        assert not record.is_later
+
+    def test_a_later_format_is_read_and_said_to_be_later(self) -> None:
+        record = seal(an_attempt(format=FORMAT + 1), "w", 1, GENESIS)
+        assert read_record(record.body, record.digest).is_later
+
+    def test_a_kind_of_record_that_is_not_known_is_read_as_far_as_all_records_are(self) -> None:
+        body = seal(an_attempt(), "w", 7, GENESIS).body.replace(b'"attempt"', b'"verdict-appeal"')
+        record = read_record(body, "0" * 64)
+        assert isinstance(record.entry, Foreign)
+        assert (record.entry.type, record.entry.sequence) == ("verdict-appeal", 7)
+        assert record.is_later
+
+    @pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"type":"attempt"}', b"\xff"])
+    def test_what_is_no_record_is_said(self, body: bytes) -> None:
+        with pytest.raises(RecordMalformed):
+            read_record(body, "0" * 64)

@@ -1,80 +1,284 @@
-"""The embedded ledger keeps what it took, all or none of a batch."""
+"""What is peculiar to the embedded ledger; `test_contract` has what all ledgers do."""
 
 import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.errors import AddressInvalid, LedgerUnavailable
-from glasswarden.ledger.sqlite import open_sqlite
-from tests.ledger.builders import an_entry
+from glasswarden.ledger.address import keys_beside, open_ledger
+from glasswarden.ledger.errors import (
+    AddressInvalid,
+    LedgerDamaged,
+    LedgerMissing,
+    LedgerUnavailable,
+    MigrationNeeded,
+    RecordMalformed,
+)
+from glasswarden.ledger.question import Question
+from glasswarden.ledger.sqlite.driver import SqliteLedger
+from glasswarden.ledger.sqlite.file import open_sqlite
+from glasswarden.ledger.sqlite.questions import statement_of
+from tests.ledger.builders import TIME, an_attempt, records_of
 
 
-def test_what_was_appended_is_there_after_reopening(tmp_path: Path) -> None:
-    records = Chain("w").link([an_entry(), an_entry()])
-    ledger = open_sqlite(tmp_path / "ledger.db")
-    ledger.append(records)
-    ledger.close()
-    again = open_sqlite(tmp_path / "ledger.db")
-    assert list(again.records()) == records
-    again.close()
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
 
 
-def test_a_batch_with_one_bad_record_stores_none(tmp_path: Path) -> None:
-    ledger = open_sqlite(tmp_path / "ledger.db")
-    [first] = Chain("w").link([an_entry()])
-    ledger.append([first])
-    [second] = Chain("other").link([an_entry()])
-    with pytest.raises(LedgerUnavailable):
-        ledger.append([second, first])
-    assert list(ledger.records()) == [first]
-    ledger.close()
+@pytest.fixture
+def ledger(path: Path) -> Iterator[SqliteLedger]:
+    with closing(open_sqlite(path)) as opened:
+        yield opened
 
 
-def test_two_writers_share_one_file(tmp_path: Path) -> None:
-    one, other = open_sqlite(tmp_path / "ledger.db"), open_sqlite(tmp_path / "ledger.db")
-    one.append(Chain("one").link([an_entry()]))
-    other.append(Chain("other").link([an_entry()]))
-    assert [record.writer for record in one.records()] == ["one", "other"]
-    one.close()
-    other.close()
+@pytest.fixture
+def tool(ledger: SqliteLedger) -> Iterator[sqlite3.Connection]:
+    """Return somebody else's connection to the ledger's file."""
+    with closing(sqlite3.connect(ledger.path, isolation_level=None)) as connection:
+        yield connection
 
 
-def test_every_commit_is_synced(tmp_path: Path) -> None:
-    ledger = open_sqlite(tmp_path / "ledger.db")
+def test_every_commit_is_synced(ledger: SqliteLedger) -> None:
     ask = ledger._connection.execute
     full = 2
     assert ask("PRAGMA journal_mode").fetchone() == ("wal",)
     assert ask("PRAGMA synchronous").fetchone() == (full,)
-    ledger.close()
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(LedgerUnavailable, match="cannot be opened"):
-        open_sqlite(tmp_path / "file" / "ledger.db")
+class TestPlans:
+    """Each question walks an index from its newest end; nothing is sorted, nothing is guessed."""
+
+    OBJECT = "INDEX record_object (name=? AND namespace=?"
+    PLANS: tuple[tuple[dict[str, Any], str], ...] = (
+        ({}, "SCAN record"),
+        ({"until": TIME}, "PRIMARY KEY (id<?"),
+        ({"since": TIME, "until": TIME}, "PRIMARY KEY (id>? AND id<?"),
+        ({"before": an_attempt().id}, "PRIMARY KEY (id<?"),
+        ({"actor": "x"}, "INDEX record_actor (actor=?"),
+        ({"actor": "x", "since": TIME}, "INDEX record_actor (actor=? AND id>?"),
+        ({"actor": "x", "before": an_attempt().id}, "INDEX record_actor (actor=? AND id<?"),
+        ({"actor": "x", "verdict": "deny"}, "INDEX record_actor (actor=?"),
+        ({"actor": "x", "namespace": "y"}, "INDEX record_actor (actor=?"),
+        ({"ticket": "x"}, "INDEX record_ticket (ticket=?"),
+        ({"ticket": "x", "field": "/spec"}, "INDEX record_ticket (ticket=?"),
+        ({"ticket": "x", "cluster": "y"}, "INDEX record_ticket (ticket=?"),
+        ({"app": "x"}, "INDEX record_app (app=?"),
+        ({"app": "x", "engine": "y", "app_namespace": "z"}, "INDEX record_app (app=?"),
+        ({"grant": "x"}, "INDEX record_grant (grant=?"),
+        ({"granted": True}, "INDEX record_granted"),
+        ({"granted": True, "since": TIME}, "INDEX record_granted (id>?"),
+        ({"granted": True, "actor": "x"}, "INDEX record_actor (actor=?"),
+        ({"verdict": "deny"}, "INDEX record_denied (verdict=?"),
+        ({"verdict": "deny", "until": TIME}, "INDEX record_denied (verdict=? AND id<?"),
+        ({"namespace": "x"}, "INDEX record_namespace (namespace=?"),
+        ({"namespace": "x", "kind": "y"}, "INDEX record_namespace (namespace=?"),
+        ({"namespace": "x", "name": "y"}, OBJECT),
+        ({"namespace": "x", "name": "y", "kind": "z", "group": ""}, OBJECT),
+        ({"namespace": "x", "name": "y", "actor": "z"}, OBJECT),
+        ({"namespace": "x", "name": "y", "field": "/spec"}, f"COVERING {OBJECT}"),
+        ({"namespace": "", "name": "y", "field": "/spec", "since": TIME}, f"COVERING {OBJECT}"),
+        ({"namespace": "x", "name": "y", "field": "/spec", "kind": "z"}, f"COVERING {OBJECT}"),
+    )
+
+    @pytest.mark.parametrize(("asked", "plan"), PLANS, ids=["-".join(each) for each, _ in PLANS])
+    def test_of_a_question(self, ledger: SqliteLedger, asked: dict[str, Any], plan: str) -> None:
+        ledger.append(records_of(*(an_attempt(name=f"web-{each % 9}") for each in range(300))))
+        steps = self.explained(ledger, Question(**asked))
+        assert plan in steps[0]
+        assert "TEMP B-TREE" not in " ".join(steps)
+
+    def test_a_name_without_its_namespace_is_sorted(self, ledger: SqliteLedger) -> None:
+        steps = self.explained(ledger, Question(name="web"))
+        assert "INDEX record_object (name=?)" in steps[0]
+
+    @pytest.mark.parametrize(
+        "asked", [{"kind": "x"}, {"engine": "x"}, {"cluster": "x"}, {"field": "/spec"}]
+    )
+    def test_what_half_of_all_have_is_looked_for_from_the_newest(
+        self, ledger: SqliteLedger, asked: dict[str, Any]
+    ) -> None:
+        assert self.explained(ledger, Question(**asked)) == ["SCAN record"]
+
+    def test_of_open_grants(self, ledger: SqliteLedger) -> None:
+        asked: list[str] = []
+        ledger._connection.set_trace_callback(asked.append)
+        ledger.open_grants("test", TIME)
+        steps = self.steps(ledger, asked[-1], ())
+        assert "INDEX record_grant_expires (grant_expires>?)" in steps[0]
+        assert any("INDEX record_grant (grant=?" in step for step in steps)
+
+    def explained(self, ledger: SqliteLedger, question: Question) -> list[str]:
+        statement = statement_of(question)
+        return self.steps(ledger, statement.text, statement.values)
+
+    def steps(self, ledger: SqliteLedger, statement: str, values: tuple[object, ...]) -> list[str]:
+        found = ledger._connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)
+        return [detail for *_, detail in found]
 
 
-def test_a_file_that_is_no_database_is_said_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    path.write_text("something else " * 100)
-    with pytest.raises(LedgerUnavailable, match="not a database"):
-        open_sqlite(path)
-    assert path.read_text() == "something else " * 100
+class TestOpening:
+    def test_who_only_reads_makes_no_file(self, path: Path) -> None:
+        with pytest.raises(LedgerMissing, match=f"no ledger at {path}"):
+            open_sqlite(path, create=False)
+        assert not path.exists()
+
+    @pytest.mark.parametrize("create", [True, False])
+    def test_another_program_s_database_is_left_alone(self, path: Path, *, create: bool) -> None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE theirs (x)")
+        before = path.read_bytes()
+        with pytest.raises(LedgerMissing, match="is no ledger"):
+            open_sqlite(path, create=create)
+        assert path.read_bytes() == before
+
+    def test_an_empty_file_becomes_a_ledger_only_for_a_writer(self, path: Path) -> None:
+        path.touch()
+        with pytest.raises(LedgerMissing, match="is no ledger"):
+            open_sqlite(path, create=False)
+        open_sqlite(path).close()
+        open_sqlite(path, create=False).close()
+
+    def test_a_place_that_cannot_be_written_is_said(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(LedgerUnavailable, match="cannot be opened"):
+            open_sqlite(tmp_path / "file" / "ledger.db")
+
+    @pytest.mark.parametrize("create", [True, False])
+    def test_a_file_that_is_no_database_is_said_and_left_alone(
+        self, path: Path, *, create: bool
+    ) -> None:
+        path.write_text("something else " * 100)
+        with pytest.raises(LedgerDamaged, match="not a database"):
+            open_sqlite(path, create=create)
+        assert path.read_text() == "something else " * 100
+
+    def test_tables_of_another_version_are_left_alone(
+        self, tool: sqlite3.Connection, path: Path
+    ) -> None:
+        tool.execute("PRAGMA user_version = 99")
+        with pytest.raises(MigrationNeeded, match="version 99"):
+            open_sqlite(path)
+
+    def test_several_may_make_it_at_the_same_time(self, path: Path) -> None:
+        start = threading.Barrier(4)
+        opened = []
+
+        def make() -> None:
+            start.wait()
+            open_sqlite(path).close()
+            opened.append(path)
+
+        threads = [threading.Thread(target=make) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(opened) == 4
+
+    @pytest.mark.parametrize(
+        "address", ["", "ledger.db", "sqlite://", "sqlite:///", "mysql://x/y", "sqlite://host/x"]
+    )
+    def test_an_address_that_names_nothing_is_refused_with_an_example(self, address: str) -> None:
+        with pytest.raises(AddressInvalid, match="sqlite:///"):
+            open_ledger(address)
+
+    def test_an_address_names_the_file_and_its_keys(self, tmp_path: Path) -> None:
+        address = f"sqlite://{tmp_path}/with%20space%3F%23.db"
+        open_ledger(address).close()
+        assert (tmp_path / "with space?#.db").exists()
+        assert keys_beside(address) == tmp_path / "with space?#.db.keys"
 
 
-@pytest.mark.parametrize(
-    "address", ["", "ledger.db", "sqlite://", "sqlite:///", "mysql://x/y", "sqlite://host/x"]
-)
-def test_an_address_that_names_nothing_is_refused_with_an_example(address: str) -> None:
-    with pytest.raises(AddressInvalid, match="sqlite:///"):
-        open_ledger(address)
+class TestTrouble:
+    def test_a_damaged_file_is_said_to_be(self, path: Path) -> None:
+        with closing(open_sqlite(path)) as ledger:
+            ledger.append(records_of(*(an_attempt() for _ in range(200))))
+        content = bytearray(path.read_bytes())
+        for page in range(4096 * 2, len(content), 4096):
+            content[page : page + 64] = b"\xff" * 64
+        path.write_bytes(content)
+        with (
+            pytest.raises(LedgerDamaged, match="restore it"),
+            closing(open_sqlite(path)) as ledger,
+        ):
+            list(ledger.oldest_first())
 
+    def test_a_body_that_cannot_be_unpacked_is_shown_as_it_is(
+        self, ledger: SqliteLedger, tool: sqlite3.Connection
+    ) -> None:
+        ledger.append(records_of(an_attempt()))
+        tool.execute("UPDATE record SET body = x'ff'")
+        assert [row.body for row in ledger.oldest_first()] == [b"\xff"]
+        with pytest.raises(RecordMalformed):
+            ledger.ask(Question())
 
-def test_an_address_names_the_file(tmp_path: Path) -> None:
-    open_ledger(f"sqlite://{tmp_path}/with%20space.db").close()
-    with sqlite3.connect(tmp_path / "with space.db") as connection:
-        assert connection.execute("SELECT count(*) FROM record").fetchone() == (0,)
-    connection.close()
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "id = x''",
+            "id = x'00'",
+            "id = zeroblob(16)",
+            "id = zeroblob(99)",
+            "time = -9223372036854775808",
+            "time = 9223372036854775807",
+            "grant_expires = 9223372036854775807",
+            "sequence = 7",
+            "actor = 'somebody else'",
+            "fields = x'ff'",
+            "digest = x''",
+            "signature = 'x'",
+            "body = zeroblob(1000)",
+        ],
+    )
+    def test_a_row_that_somebody_changed_is_still_shown(
+        self, ledger: SqliteLedger, tool: sqlite3.Connection, change: str
+    ) -> None:
+        """Whoever verifies must see what was done to it, and what stands behind it."""
+        ledger.append(records_of(an_attempt(), an_attempt()))
+        untouched = list(ledger.oldest_first())
+        tool.execute(f"UPDATE record SET {change} WHERE sequence = 1")  # noqa: S608 - ours
+        rows = list(ledger.rows("writer-1"))
+        assert len(rows) == 2
+        assert untouched[0] not in rows
+        assert untouched[1] in rows
+
+    def test_another_program_that_keeps_the_file_locked_is_waited_for_only_so_long(
+        self, path: Path, tool: sqlite3.Connection
+    ) -> None:
+        records = records_of(an_attempt())
+        with closing(open_sqlite(path, patience=0.01)) as ledger:
+            tool.execute("BEGIN IMMEDIATE")
+            with pytest.raises(LedgerUnavailable, match="locked"):
+                ledger.append(records)
+            tool.execute("ROLLBACK")
+            ledger.append(records)
+            assert ledger.ask(Question()) == records
+
+    def test_a_full_file_takes_nothing_of_a_batch_and_goes_on_later(
+        self, ledger: SqliteLedger
+    ) -> None:
+        first, *rest = records_of(*(an_attempt() for _ in range(400)))
+        ledger.append([first])
+        [pages] = ledger._connection.execute("PRAGMA page_count").fetchone()
+        ledger._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(LedgerUnavailable, match="full"):
+            ledger.append(rest)
+        assert ledger.ask(Question()) == [first]
+        ledger._connection.execute("PRAGMA max_page_count = 100000")
+        ledger.append(rest)
+        assert len(list(ledger.oldest_first())) == 400
+
+    def test_a_walk_does_not_keep_the_log_from_shrinking(
+        self, ledger: SqliteLedger, tool: sqlite3.Connection
+    ) -> None:
+        ledger.append(records_of(an_attempt(), an_attempt()))
+        walk = ledger.oldest_first()
+        next(walk)
+        busy, _, _ = tool.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert not busy
+        assert len(list(walk)) == 1

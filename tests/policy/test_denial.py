@@ -4,7 +4,7 @@ import pytest
 
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
-from glasswarden.policy.write import Operation, Source, Write
+from glasswarden.policy.write import Actor, Operation, Source, Write
 from tests.policy.builders import ARGOCD, a_change, a_policy, a_write, decided
 
 SECRET = Ref("", "v1", "Secret", "shop", "db")
@@ -19,15 +19,16 @@ def test_it_names_the_owner_the_fields_and_the_way() -> None:
         "Deployment shop/web is managed by Flux Kustomization flux-system/shop; "
         "this direct write is refused.\n"
         "  /spec/replicas: 3 → 5\n"
-        "Change it in the Git repository of that application instead."
+        "Change it in the Git repository of that application instead.\n"
+        "Nobody may break the glass here: the policy has no rule for it."
     )
 
 
 def test_it_names_the_repository_where_that_is_known() -> None:
     source = Source("https://git.example/shop.git", "deploy/prod", "main")
-    assert message(a_write(source=source)).endswith(
-        "\nChange it in https://git.example/shop.git at main, path deploy/prod instead."
-    )
+    assert (
+        "\nChange it in https://git.example/shop.git at main, path deploy/prod instead.\n"
+    ) in message(a_write(source=source))
 
 
 def test_a_deletion_has_no_fields_to_show() -> None:
@@ -46,7 +47,7 @@ def test_many_fields_are_counted_not_listed() -> None:
     changes = tuple(a_change(f"/spec/f{index}", index, index + 1) for index in range(60))
     lines = message(a_write(changes=changes)).splitlines()
     assert len(lines) <= 12
-    assert lines[-2] == "  … and 54 more"
+    assert lines[-3] == "  … and 54 more"
 
 
 def test_a_line_fits_into_a_warning_of_the_api_server() -> None:
@@ -92,3 +93,62 @@ def test_a_terminal_obeys_nothing_in_it() -> None:
     text = message(a_write(changes=(change,), owner=owner))
     assert all(char.isprintable() or char == "\n" for char in text)
     assert "\nfake line" not in text
+
+
+RULES = """
+breakGlass:
+  rules:
+    - {name: platform, users: [root], kinds: [Secret]}
+    - {name: oncall, groups: [oncall], ttl: {longest: 4h}}
+    - {name: devs, groups: [developers], applications: [other], approval: {groups: [leads]}}
+"""
+ONCALL = Actor("responder", groups=("oncall",))
+
+
+class TestBreakGlass:
+    """The last lines: how this person gets in after all, or who could."""
+
+    def test_the_command_to_copy(self) -> None:
+        assert decided(a_write(actor=ONCALL), a_policy(RULES)).message == (
+            "Deployment shop/web is managed by Flux Kustomization flux-system/shop; "
+            "this direct write is refused.\n"
+            "  /spec/replicas: 3 → 5\n"
+            "Change it in the Git repository of that application instead.\n"
+            "To break the glass:\n"
+            "  kubectl glasswarden break deployment/web -n shop "
+            '--ticket TICKET --reason "REASON" --ttl 4h'
+        )
+
+    def test_a_kind_of_somebody_elses_is_named_with_its_group(self) -> None:
+        target = Ref("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "flux-system", "shop")
+        message = decided(a_write(actor=ONCALL, target=target), a_policy(RULES)).message
+        assert "break kustomization.kustomize.toolkit.fluxcd.io/shop -n flux-system" in message
+
+    def test_a_cluster_scoped_object_has_no_namespace(self) -> None:
+        target = Ref("", "v1", "PersistentVolume", "", "disk")
+        message = decided(a_write(actor=ONCALL, target=target), a_policy(RULES)).message
+        assert "break persistentvolume/disk --ticket" in message
+
+    def test_that_somebody_must_approve(self) -> None:
+        policy = a_policy(RULES.replace("applications: [other], ", ""))
+        lines = decided(a_write(), policy).message.splitlines()
+        assert lines[-2] == "To break the glass (group leads must approve):"
+
+    def test_who_may_where_this_person_may_not(self) -> None:
+        message = decided(a_write(), a_policy(RULES)).message
+        assert message.endswith("\nWho may break the glass here: group oncall.")
+
+    def test_that_nobody_may(self) -> None:
+        policy = a_policy("breakGlass: {rules: [{name: a, users: [x], namespaces: [pay]}]}")
+        message = decided(a_write(), policy).message
+        assert message.endswith("\nNobody may break the glass here: the policy has no rule for it.")
+
+    def test_it_stays_within_a_screen(self) -> None:
+        changes = tuple(a_change(f"/spec/f{index}", index, index + 1) for index in range(60))
+        write = a_write(actor=ONCALL, changes=changes)
+        assert len(decided(write, a_policy(RULES)).message.splitlines()) <= 12
+
+    def test_a_change_of_marks_is_for_nobody(self) -> None:
+        mark = a_change("/metadata/labels/kustomize.toolkit.fluxcd.io~1name", "shop")
+        message = decided(a_write(actor=ONCALL, changes=(mark,)), a_policy(RULES)).message
+        assert "break the glass" not in message

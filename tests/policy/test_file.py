@@ -40,6 +40,13 @@ reservedNamespaces: ["gitops-*"]
 detach: {users: [root], groups: [platform]}
 sensitive:
   - {kinds: [ConfigMap], fields: [/data/token]}
+breakGlass:
+  rules:
+    - {name: a, users: [x], groups: [g], namespaces: [shop], ticket: "INC-[0-9]+", reasonLength: 20,
+       ttl: {default: 30m, longest: 8h}, operations: [update, scale, delete, create],
+       closed: [/spec/a], namespaceWide: false, mostOpen: {person: 1, namespace: 2}, shared: true,
+       hours: {days: [sat, sun], from: "08:00", to: "20:00", timezone: Asia/Tokyo, outside: true},
+       approval: {users: [y], groups: [h], within: 15m}, hold: false}
 emergencyGroup: firefighters
 """
     )
@@ -49,6 +56,11 @@ emergencyGroup: firefighters
         Mode.ENFORCE,
     )
     assert document.engines.argocd.installation_id == "one"
+
+
+def rule(*lines: str) -> str:
+    """Return a policy with one break-glass rule."""
+    return "\n    ".join([f"{HEAD}breakGlass:\n  rules:\n  - name: a", *lines])
 
 
 MISTAKES = {
@@ -104,6 +116,54 @@ MISTAKES = {
     "a marker twice": (
         f"{HEAD}markers:\n  - {{name: x, label: a}}\n  - {{name: x, label: b}}",
         "line 5, column 12: the marker 'x' stands here twice",
+    ),
+    "a rule for nobody": (
+        rule("ttl: {longest: 2h}"),
+        "line 5, column 5: a rule names who may break the glass: users, or groups",
+    ),
+    "a mistyped key of a rule": (
+        rule("users: [x]", "ttll: 1h"),
+        "line 7, column 5: unknown key 'ttll'; did you mean 'ttl'?",
+    ),
+    "a ticket that is no pattern": (
+        rule("users: [x]", "ticket: INC-("),
+        "line 7, column 13: no regular expression: missing ), unterminated subpattern",
+    ),
+    "a time that is none": (
+        rule("users: [x]", "ttl: {longest: soon}"),
+        "line 7, column 20: 'soon' is no length of time such as 30m, 2h or 1h30m",
+    ),
+    "a default beyond the longest": (
+        rule("users: [x]", "ttl: {default: 5h}"),
+        "line 7, column 10: the default, 5h, is longer than the longest",
+    ),
+    "a closed field that is no path": (
+        rule("users: [x]", "closed: [spec]"),
+        "line 7, column 14: no field path",
+    ),
+    "an approval by nobody": (
+        rule("users: [x]", "approval: {within: 5m}"),
+        "line 7, column 15: an approval names who approves: users, or groups",
+    ),
+    "an approval within no time": (
+        rule("users: [x]", "approval: {users: [y], within: x}"),
+        "line 7, column 36: 'x' is no length of time",
+    ),
+    "hours that are none": (
+        rule("users: [x]", 'hours: {from: "9", to: "17:00"}'),
+        "line 7, column 19: '9' is no time of the day such as 09:00",
+    ),
+    "hours that end before they begin": (
+        rule("users: [x]", 'hours: {from: "17:00", to: "09:00"}'),
+        "line 7, column 12: they end before they begin",
+    ),
+    "a time zone that is none": (
+        rule("users: [x]", 'hours: {from: "09:00", to: "17:00", timezone: Berlin}'),
+        "line 7, column 51: 'Berlin' is no time zone such as Europe/Berlin",
+    ),
+    "a rule twice": (
+        f"{rule('users: [x]')}\n  - {{name: a, users: [y]}}",
+        "line 7, column 12: the rule 'a' stands here twice",
     ),
     "code": (f"{HEAD}x: !!python/object:os.system {{}}", "line 3, column 4: not YAML"),
 }

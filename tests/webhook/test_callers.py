@@ -14,6 +14,7 @@ import pytest
 from certs.folder import Folder, issue_into
 from glasswarden.demo.stage import HOST
 from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.attempts import attempts_in
 from tests.cluster.pki import Authority
 from tests.cluster.processes import Processes, free_ports, with_free_ports
 from tests.webhook.builders import a_review
@@ -89,5 +90,5 @@ def test_a_caller_without_it_gets_no_word_in_and_leaves_no_record(
     with pytest.raises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
         post(port, files, client_of(files, stranger, tmp_path))
     ledger = open_ledger(f"sqlite://{tmp_path}/ledger.db")
-    assert list(ledger.records()) == []
+    assert list(attempts_in(ledger)) == []
     ledger.close()

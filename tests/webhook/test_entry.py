@@ -2,41 +2,74 @@
 
 from typing import Any
 
+import msgspec
+
 from glasswarden.kube.objects import Ref
-from glasswarden.ledger.record import Entry
+from glasswarden.ledger.record import Attempt
 from glasswarden.policy.policy import DEFAULT
+from tests.ledger.builders import MASKS
 from tests.policy.builders import NOW, a_change, a_write, decided
+from tests.webhook.builders import a_review
 from webhook.entry import LARGEST_VALUE, MOST_CHANGES, entry_of
+from webhook.review import parse_review
 
 
-def entry(**differing: Any) -> Entry:  # noqa: ANN401 - any field of a write
+def entry(*, review: bytes | None = None, **differing: Any) -> Attempt:  # noqa: ANN401 - any field
     write = a_write(**differing)
-    return entry_of(write, decided(write), DEFAULT, NOW, b"0123456789")
+    request = parse_review(review or a_review())
+    return entry_of(request, write, decided(write), DEFAULT, MASKS, NOW, b"0123456789")
 
 
 def test_a_value_that_was_not_there_is_left_out() -> None:
     [added] = entry(changes=(a_change("/spec/paused", new=True),)).changes
-    assert (added["new"], "old" in added) == (True, False)
+    assert (added.new, added.old) == (True, msgspec.UNSET)
     [nulled] = entry(changes=(a_change("/spec/paused", True, None),)).changes
-    assert nulled["new"] is None
+    assert nulled.new is None
 
 
-def test_a_secrets_values_are_not_stored() -> None:
+def test_a_secrets_values_are_masked() -> None:
     secret = Ref("", "v1", "Secret", "shop", "db")
     [change] = entry(target=secret, changes=(a_change("/data/password", "a", "b"),)).changes
-    assert change == {"path": "/data/password", "manager": "kubectl-edit", "hidden": True}
+    assert (change.old, change.new) == (msgspec.UNSET, msgspec.UNSET)
+    assert MASKS.matches(change.new_masked, "/data/password", "b") is True
+    assert MASKS.matches(change.new_masked, "/data/password", "c") is False
+    assert MASKS.matches(change.new_masked, "/data/other", "b") is False
 
 
 def test_a_large_value_is_kept_as_its_length_and_digest() -> None:
     large = "x" * (2 * LARGEST_VALUE)
     [change] = entry(changes=(a_change("/data/blob", "small", large),)).changes
-    assert change["old"] == "small"
-    assert change["new_cut"]["length"] == len(large) + 2
-    assert len(change["new_cut"]["sha256"]) == 64
-    assert "new" not in change
+    assert (change.old, change.new) == ("small", msgspec.UNSET)
+    assert change.new_cut is not None
+    assert change.new_cut.length == len(large) + 2
+    assert len(change.new_cut.sha256) == 64
 
 
 def test_more_changes_than_a_person_makes_are_counted() -> None:
     changes = tuple(a_change(f"/spec/f{number}", 0, 1) for number in range(MOST_CHANGES + 7))
     recorded = entry(changes=changes)
     assert (len(recorded.changes), recorded.unlisted) == (MOST_CHANGES, 7)
+
+
+def test_what_the_authenticator_said_about_the_credential_is_kept() -> None:
+    credential = {"authentication.kubernetes.io/credential-id": ["X509SHA256=ab"], "scopes": ["x"]}
+    review = a_review(userInfo={"username": "developer", "extra": credential})
+    assert entry(review=review).extra == {
+        "authentication.kubernetes.io/credential-id": ("X509SHA256=ab",)
+    }
+
+
+class TestFingerprint:
+    def test_tries_of_one_write_are_alike_whatever_stood_there_before(self) -> None:
+        first = entry(changes=(a_change("/spec/replicas", 3, 5),))
+        again = entry(changes=(a_change("/spec/replicas", 4, 5),))
+        assert first.fingerprint == again.fingerprint
+
+    def test_another_value_or_person_is_another_write(self) -> None:
+        first = entry(changes=(a_change("/spec/replicas", 3, 5),))
+        for other in (
+            entry(changes=(a_change("/spec/replicas", 3, 6),)),
+            entry(changes=(a_change("/spec/replicas", 3),)),
+            entry(changes=(a_change("/spec/replicas", 3, 5),), manager="kubectl-patch"),
+        ):
+            assert other.fingerprint != first.fingerprint

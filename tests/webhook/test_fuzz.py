@@ -8,15 +8,17 @@ import json
 import os
 import random
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from glasswarden.demo.story import recorded_story
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.record import Record
+from glasswarden.ledger.record import Head, Record
+from tests.ledger.builders import KEYS
 from webhook.admission import Admission
 from webhook.errors import RequestRefused
+from webhook.ledger_link import InlineLink
 from webhook.recorder import Recorder
 from webhook.rules import Rules
 
@@ -30,6 +32,14 @@ class Forgetful:
 
     def append(self, records: Sequence[Record]) -> None:
         """Take *records* and forget them."""
+
+    def unwitnessed(self) -> list[Head]:
+        """Return nothing."""
+        return []
+
+    def open_grants(self, cluster: str, now: datetime) -> list[Record]:  # noqa: ARG002
+        """Return nothing."""
+        return []
 
     def close(self) -> None:
         """Give nothing back."""
@@ -121,7 +131,7 @@ def test_mutated_reviews_never_get_a_guarded_change_through() -> None:
 
 
 async def tried(chance: random.Random, reviews: list[bytes]) -> dict[str, int]:
-    admission = Admission(Rules(None), Recorder(Forgetful(), Chain("fuzz")))
+    admission = Admission(Rules(None), Recorder(InlineLink(Forgetful()), "fuzz", "test", KEYS))
     seen = {"refused": 0, "allowed": 0, "denied": 0, "guarded": 0}
     for number in range(TRIES):
         body = MUTATIONS[number % len(MUTATIONS)](chance, chance.choice(reviews))

@@ -12,9 +12,16 @@ from glasswarden.policy.policy import DEFAULT, Policy
 from tests.policy.builders import a_policy
 from webhook.registration import (
     GUARD,
+    HOLD,
+    HOLD_WITHIN,
     SCALE,
+    STAMP,
+    STAMP_WITHIN,
+    STATUS,
     Endpoint,
     PolicyTooLarge,
+    configurations,
+    mutating_configuration,
     validating_configuration,
 )
 
@@ -23,6 +30,11 @@ ENDPOINT = Endpoint("https://webhook.example:8443/", b"PEM", "c0ffee")
 
 def hooks(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
     configuration = validating_configuration(policy, ENDPOINT)
+    return {hook["name"]: hook for hook in configuration["webhooks"]}
+
+
+def mutating(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
+    configuration = mutating_configuration(policy, ENDPOINT)
     return {hook["name"]: hook for hook in configuration["webhooks"]}
 
 
@@ -43,6 +55,16 @@ def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
 def test_scale_has_an_entry_of_its_own_that_fails_open() -> None:
     hook = hooks()[SCALE]
     assert (hook["failurePolicy"], hook["rules"][0]["resources"]) == ("Ignore", ["*/scale"])
+
+
+def test_marks_and_stamps_are_watched_in_a_status_too() -> None:
+    hook = hooks(a_policy("markers: [{name: own, label: example.com/by}]"))[STATUS]
+    assert "deployments/status" in hook["rules"][0]["resources"]
+    touched = conditions(hook)["touches-marks"]
+    for key in ("breakglass.glasswarden.io/grant", "argocd.argoproj.io/tracking-id"):
+        assert f"'{key}'" in touched
+    assert "'example.com/by'" in touched
+    assert hook["failurePolicy"] == "Fail"
 
 
 def test_cluster_components_are_kept_away() -> None:
@@ -83,3 +105,53 @@ def test_a_delegation_of_that_name_is_not_taken_for_kubernetes() -> None:
     """Its actors own some fields; they are asked about all others."""
     policy = a_policy("delegations: [{name: kubernetes, actors: [robot], fields: [/spec/a]}]")
     assert "robot" not in conditions(hooks(policy)[GUARD])["not-kubernetes"]
+
+
+class TestMutating:
+    def test_it_is_printed_beside_the_other(self) -> None:
+        kinds = [each["kind"] for each in configurations(DEFAULT, ENDPOINT)]
+        assert kinds == ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]
+
+    def test_it_fails_open_writes_nothing_down_and_may_be_called_again(self) -> None:
+        for name, hook in mutating().items():
+            assert hook["clientConfig"]["url"] == "https://webhook.example:8443/mutate/c0ffee"
+            assert hook["failurePolicy"] == "Ignore"
+            assert hook["sideEffects"] == "None"
+            # Asked again, a hold would take what it put back itself for what Git wants.
+            again = "Never" if name in {HOLD, HOLD_WITHIN} else "IfNeeded"
+            assert hook["reinvocationPolicy"] == again
+            assert hook["rules"][0]["operations"] == ["UPDATE"]
+            assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
+
+    def test_it_is_asked_only_where_the_glass_is_broken(self) -> None:
+        hooks = {
+            each["name"]: each for each in mutating_configuration(DEFAULT, ENDPOINT)["webhooks"]
+        }
+        assert "breakglass.glasswarden.io/reason" in conditions(hooks[STAMP])["breaks-glass"]
+        within = hooks[STAMP_WITHIN]
+        active = within["namespaceSelector"]["matchExpressions"][1]
+        assert active["key"] == "breakglass.glasswarden.io/active"
+        assert conditions(within)["guarded"] == conditions(self.guard())["guarded"]
+        breaks = conditions(hooks[STAMP])["breaks-glass"]
+        assert conditions(within)["not-asked-already"] == f"!({breaks})"
+
+    def guard(self) -> dict[str, Any]:
+        return hooks()[GUARD]
+
+    def test_the_guard_sees_every_stamp_that_is_written(self) -> None:
+        assert "breakglass.glasswarden.io/grant" in conditions(self.guard())["guarded"]
+
+
+def test_whatever_could_stop_a_reconciler_fails_open() -> None:
+    asked = [hooks()[HOLD], mutating()[HOLD], mutating()[HOLD_WITHIN]]
+    for hook in asked:
+        assert hook["failurePolicy"] == "Ignore"
+        assert "kustomize-controller" in conditions(hook)["its-controller"]
+
+
+def test_a_reconciler_is_asked_about_only_where_break_glass_has_left_a_trace() -> None:
+    assert "breakglass.glasswarden.io/grant" in conditions(mutating()[HOLD])["breaks-glass"]
+    assert "oldObject.metadata.annotations" in conditions(hooks()[HOLD])["granted"]
+    assert hooks()[HOLD]["rules"][0]["operations"] == ["DELETE"]
+    selector = mutating()[HOLD_WITHIN]["namespaceSelector"]["matchExpressions"]
+    assert selector[-1]["key"] == "breakglass.glasswarden.io/active"

@@ -1,19 +1,23 @@
 """The webhook over the wire: gunicorn, TLS, one connection or many silent ones."""
 
+import http.client
 import json
+import re
 import socket
 import ssl
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from certs.folder import issue_into
+from certs.rotation import Timing, first_state
 from glasswarden.demo.stage import HOST, Stage, open_stage
 from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.question import Question
 from tests.webhook.builders import a_deployment, a_review
 from tests.webhook.serving import connected, post
 
@@ -31,14 +35,26 @@ def test_a_guarded_write_is_denied_and_recorded_before_the_answer(stage: Stage) 
     response = json.loads(body)["response"]
     assert (status, response["allowed"]) == (200, False)
     with closing(open_ledger(stage.ledger)) as ledger:
-        [record] = [record for record in ledger.records() if record.actor == "one-of-a-kind"]
-    assert response["auditAnnotations"] == {"record": record.id, "chain": record.digest}
+        [record] = ledger.ask(Question(actor="one-of-a-kind"))
+    assert response["auditAnnotations"] == {
+        "record": record.entry.id,
+        "chain": record.digest,
+        record.entry.id: record.digest,
+    }
 
 
 def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:
     plain = a_deployment(labels={})
     status, body = post(stage, a_review(object=plain, oldObject=plain))
     assert (status, json.loads(body)["response"]["allowed"]) == (200, True)
+
+
+def test_the_mutating_webhook_answers_beside_it(stage: Stage) -> None:
+    with connected(stage) as connection:
+        path = stage.path.replace("/validate/", "/mutate/")
+        connection.request("POST", path, a_review(), JSON)
+        response = json.loads(connection.getresponse().read())["response"]
+    assert (response["allowed"], "patch" in response) == (True, False)
 
 
 def test_one_connection_serves_many_reviews(stage: Stage) -> None:
@@ -87,6 +103,8 @@ def test_what_is_no_review_gets_a_clear_refusal(
         ("POST", "/validate", 403),
         ("POST", "/validate/", 403),
         ("POST", "/validate/0123456789abcdef0123456789abcdef", 403),
+        ("POST", "/mutate", 403),
+        ("POST", "/mutate/0123456789abcdef0123456789abcdef", 403),
         ("POST", "/elsewhere", 404),
     ],
 )
@@ -126,6 +144,32 @@ def test_a_renewed_certificate_is_taken_up_while_connections_stand(tmp_path: Pat
         standing.request("GET", "/readyz")
         assert standing.getresponse().status == 200
         assert post(stage, a_review())[0] == 200
+
+
+def test_the_certificates_expiry_is_a_figure_that_follows_it(tmp_path: Path) -> None:
+    with open_stage(tmp_path) as stage:
+        before = expiry_shown(stage)
+        state = first_state([HOST], datetime.now(UTC), Timing(lifetime=timedelta(days=7)))
+        stage.certificates.write(state)
+        deadline = time.monotonic() + 30
+        while expiry_shown(stage) == before:
+            assert time.monotonic() < deadline, "the figure never changed"
+            time.sleep(0.1)
+        assert expiry_shown(stage) == state.expires.timestamp()
+
+
+def expiry_shown(stage: Stage) -> float:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Which certificate it is at this moment does not matter.
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    connection = http.client.HTTPSConnection(HOST, stage.port, context=context, timeout=10)
+    with closing(connection):
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    metric = 'glasswarden_certificate_expiry_timestamp_seconds{certificate="serving"}'
+    [value] = re.findall(rf"^{re.escape(metric)} (\S+)$", text, re.MULTILINE)
+    return float(value)
 
 
 def served_certificate(stage: Stage) -> bytes | None:

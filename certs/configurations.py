@@ -1,0 +1,109 @@
+"""The `caBundle` in our own webhook configurations, and in nobody else's.
+
+A configuration is known by its kind and name. Nothing of it but `caBundle` is written, and only
+where the entry that was read still stands.
+"""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from glasswarden.cluster.objects import Object, Objects
+
+ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
+NAME: Final = "glasswarden"
+
+Restore = Callable[[bytes], list[Object]]
+"""Makes the configurations anew, with the bundle they shall hold; may raise `RestoreFailed`."""
+
+
+class RestoreFailed(Exception):
+    """A configuration could not be made anew; the message says what to mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A webhook configuration of ours."""
+
+    resource: str
+    required: bool
+    """Whether its absence is an alarm, and not a choice."""
+    name: str = NAME
+
+    @property
+    def path(self) -> str:
+        """Where it is in the API."""
+        return f"{ROOT}/{self.resource}/{self.name}"
+
+
+OURS: Final = (
+    Configuration("validatingwebhookconfigurations", required=True),
+    Configuration("mutatingwebhookconfigurations", required=False),
+)
+
+
+class Condition(StrEnum):
+    """How a configuration was found, or left."""
+
+    CURRENT = "current"
+    PATCHED = "patched"
+    RESTORED = "restored"
+    MISSING = "missing"
+
+
+Sightings = dict[Configuration, Condition]
+
+
+def publish(objects: Objects, bundle: bytes, ours: tuple[Configuration, ...] = OURS) -> Sightings:
+    """Bring *bundle* into every configuration of *ours* that exists; return how each was found."""
+    return {each: _publish_in(objects, each, bundle) for each in ours}
+
+
+def restore(objects: Objects, bundle: bytes, seen: Sightings, make: Restore) -> Sightings:
+    """Create the required configurations that were *seen* to be missing."""
+    missing = {each for each, state in seen.items() if state is Condition.MISSING and each.required}
+    made = {_resource(manifest): manifest for manifest in make(bundle)} if missing else {}
+    for each in missing & {each for each in seen if each.resource in made}:
+        objects.create(f"{ROOT}/{each.resource}", made[each.resource])
+        seen = seen | {each: Condition.RESTORED}
+    return seen
+
+
+def is_published(seen: Sightings) -> bool:
+    """Tell whether every configuration there is was found with the bundle.
+
+    One that had to be patched was without it until now; one that is gone asks nobody.
+    """
+    return all(each in (Condition.CURRENT, Condition.MISSING) for each in seen.values())
+
+
+def patch_for(configuration: Object, bundle: bytes) -> list[Object]:
+    """Return the JSON patch that brings *bundle* into *configuration*; empty where it is there."""
+    wanted = base64.b64encode(bundle).decode()
+    return [
+        operation
+        for index, entry in enumerate(configuration.get("webhooks") or [])
+        if entry.get("clientConfig", {}).get("caBundle") != wanted
+        for operation in (
+            # Entries have no key in a path but their place: another one may stand there by now.
+            {"op": "test", "path": f"/webhooks/{index}/name", "value": entry["name"]},
+            {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": wanted},
+        )
+    ]
+
+
+def _publish_in(objects: Objects, configuration: Configuration, bundle: bytes) -> Condition:
+    found = objects.get_or_none(configuration.path)
+    if found is None:
+        return Condition.MISSING
+    patch = patch_for(found, bundle)
+    if not patch:
+        return Condition.CURRENT
+    objects.patch(configuration.path, patch)
+    return Condition.PATCHED
+
+
+def _resource(manifest: Object) -> str:
+    return f"{manifest['kind'].lower()}s"

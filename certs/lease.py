@@ -1,0 +1,87 @@
+"""One leader among replicas, by a Kubernetes Lease.
+
+Other replicas' clocks are not trusted: a lease has run out when we have not seen it renewed for its
+whole duration, the way client-go does it. The API server refuses the slower of two writes.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from glasswarden.cluster.objects import Object, ObjectChanged, Objects
+
+DURATION: Final = timedelta(seconds=30)
+
+_FORMAT: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Who was seen to hold a lease, and since when nothing has changed about it."""
+
+    holder: str
+    renewed: str
+    at: datetime
+
+
+def is_free(seen: Sighting | None, identity: str, now: datetime, duration: timedelta) -> bool:
+    """Tell whether *identity* may take the lease, or keep it."""
+    return seen is None or seen.holder in ("", identity) or now - seen.at >= duration
+
+
+@dataclass(slots=True)
+class Lease:
+    """One replica's view of a lease."""
+
+    objects: Objects
+    namespace: str
+    name: str
+    identity: str
+    duration: timedelta = DURATION
+    _seen: Sighting | None = field(default=None, init=False)
+
+    def hold(self, now: datetime) -> bool:
+        """Take the lease, or renew it; tell whether we lead until it runs out."""
+        lease = self.objects.get_or_none(f"{self._collection}/{self.name}")
+        self._look_at(lease, now)
+        if not is_free(self._seen, self.identity, now, self.duration):
+            return False
+        try:
+            self._write(lease, now)
+        except ObjectChanged:
+            return False
+        return True
+
+    def release(self, now: datetime) -> None:
+        """Let others lead at once, if we do."""
+        lease = self.objects.get_or_none(f"{self._collection}/{self.name}")
+        if lease is not None and lease["spec"].get("holderIdentity") == self.identity:
+            spec = lease["spec"] | {"holderIdentity": "", "renewTime": now.strftime(_FORMAT)}
+            self.objects.replace(f"{self._collection}/{self.name}", lease | {"spec": spec})
+
+    @property
+    def _collection(self) -> str:
+        return f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases"
+
+    def _look_at(self, lease: Object | None, now: datetime) -> None:
+        if lease is None:
+            self._seen = None
+            return
+        spec: dict[str, Any] = lease.get("spec") or {}
+        holder, renewed = spec.get("holderIdentity") or "", spec.get("renewTime") or ""
+        if self._seen is None or (self._seen.holder, self._seen.renewed) != (holder, renewed):
+            self._seen = Sighting(holder, renewed, now)
+
+    def _write(self, lease: Object | None, now: datetime) -> None:
+        spec = {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": int(self.duration.total_seconds()),
+            "renewTime": now.strftime(_FORMAT),
+        }
+        if lease is None:
+            metadata = {"name": self.name, "namespace": self.namespace}
+            body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
+            self.objects.create(self._collection, body | {"spec": spec})
+        else:
+            path = f"{self._collection}/{self.name}"
+            self.objects.replace(path, lease | {"spec": (lease.get("spec") or {}) | spec})

@@ -1,0 +1,73 @@
+"""Who set a field: by a record where one explains its value, else by managedFields, said to be."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from correlator.link.drifted import Drifted, Knowledge
+from correlator.link.holders import since
+from correlator.link.link import State, link
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.managed import Entry, owners_at
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.paths import Path
+from glasswarden.ledger.masking import Masks
+from glasswarden.ledger.record import Attempt
+
+
+class Source(StrEnum):
+    """Where a name comes from."""
+
+    RECORD = "record"
+    MANAGED_FIELDS = "managedFields"
+    NOTHING = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Who set a field, as far as that is known."""
+
+    who: str = ""
+    when: datetime | None = None
+    ticket: str = ""
+    reason: str = ""
+    record: str = ""
+    source: Source = Source.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is known of one object."""
+
+    cluster: str
+    ref: Ref
+    entries: tuple[Entry, ...]
+    attempts: Sequence[Attempt]
+    """Newest first."""
+
+    masks: Masks | None = None
+
+    def attribute(self, path: Path, value: Any) -> Attribution:  # noqa: ANN401 - any JSON value
+        """Return who set *value* at *path*."""
+        holders = owners_at(self.entries, path)
+        field = Drifted(self.cluster, self.ref, path, ABSENT, value, holders)
+        found = link(field, self.attempts, Knowledge(), self.masks)
+        if found.state is State.EXPLAINED:
+            attempt = next(each for each in self.attempts if each.id == found.records[0])
+            return Attribution(
+                found.actor,
+                found.time,
+                found.ticket,
+                attempt.reason,
+                found.records[0],
+                Source.RECORD,
+            )
+        managers = ", ".join(dict.fromkeys(entry.manager for entry in holders))
+        if not managers:
+            return Attribution()
+        return Attribution(managers, since(holders), source=Source.MANAGED_FIELDS)
+
+
+Attribute = Callable[[Path, Any], Attribution]

@@ -1,0 +1,157 @@
+"""What a report says, before it has a format; the published JSON Schema is made from this."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from correlator.standing import Answer
+
+VERSION = 1
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the report."""
+
+
+class Scope(_Part, frozen=True, kw_only=True, omit_defaults=True):
+    """What was asked about; what is left out did not matter."""
+
+    ticket: str = ""
+    actor: str = ""
+    app: str = ""
+    namespace: str = ""
+    cluster: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Subject(_Part, frozen=True, kw_only=True):
+    """An object."""
+
+    cluster: str
+    group: str
+    version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {place}"
+
+
+class Change(_Part, frozen=True, kw_only=True, omit_defaults=True):
+    """One field of a write, and what became of it."""
+
+    path: str
+    manager: str = ""
+    old: Annotated[Any, Meta(description="Absent where there was none, or it is not shown.")] = (
+        msgspec.UNSET
+    )
+    new: Annotated[Any, Meta(description="Absent where there was none, or it is not shown.")] = (
+        msgspec.UNSET
+    )
+    old_note: Annotated[str, Meta(description="Stands for a value that is not shown.")] = ""
+    new_note: Annotated[str, Meta(description="Stands for a value that is not shown.")] = ""
+    superseded: Annotated[bool, Meta(description="A later write in the report set it again.")] = (
+        False
+    )
+    live: Annotated[Answer, Meta(description="Whether the new value still stands.")] = (
+        Answer.UNKNOWN
+    )
+    git: Annotated[Answer, Meta(description="Whether Git declares the new value.")] = Answer.UNKNOWN
+
+
+class Write(_Part, frozen=True, kw_only=True, omit_defaults=True):
+    """One write of a person, with all tries that the API server made of it."""
+
+    records: tuple[str, ...]
+    time: datetime
+    subject: Subject
+    owner: str = ""
+    actor: str
+    impersonator: str = ""
+    groups: tuple[str, ...] = ()
+    verb: str = ""
+    operation: str
+    subresource: str = ""
+    manager: str = ""
+    verdict: str
+    clause: str
+    mode: str = ""
+    ticket: str = ""
+    reason: str = ""
+    grant: str = ""
+    grant_act: str = ""
+    approver: str = ""
+    outcome: str = ""
+    changes: tuple[Change, ...] = ()
+    unlisted: int = 0
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the write was refused."""
+        return self.verdict == "deny"
+
+
+class Unexplained(_Part, frozen=True, kw_only=True):
+    """A drifted field without a name."""
+
+    subject: Subject
+    path: str
+    why: str
+
+
+class Obligation(_Part, frozen=True, kw_only=True):
+    """Something that somebody still has to do."""
+
+    subject: Subject
+    path: str
+    why: str
+    command: str
+
+
+class Integrity(_Part, frozen=True, kw_only=True):
+    """How far the records themselves can be trusted."""
+
+    verdict: Answer
+    statement: str
+    findings: tuple[str, ...] = ()
+
+
+class Report(_Part, frozen=True, kw_only=True):
+    """One report."""
+
+    version: int = VERSION
+    made: datetime
+    scope: Scope
+    summary: tuple[str, ...]
+    writes: tuple[Write, ...]
+    unexplained: tuple[Unexplained, ...] = ()
+    obligations: tuple[Obligation, ...] = ()
+    integrity: Integrity
+    incomplete: tuple[str, ...] = ()
+    """What could not be looked at, and why."""
+
+    @property
+    def admitted(self) -> tuple[Write, ...]:
+        """The writes that were let in."""
+        return tuple(write for write in self.writes if not write.is_denied)
+
+    @property
+    def denied(self) -> tuple[Write, ...]:
+        """The writes that were refused."""
+        return tuple(write for write in self.writes if write.is_denied)
+
+
+def as_json(report: Report) -> bytes:
+    """Return the report for programs."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of what :func:`as_json` gives."""
+    return msgspec.json.schema(Report)

@@ -1,0 +1,70 @@
+"""Whether what a record says was written still stands in the cluster, and in Git."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from correlator.link.agreement import Agreement, agreement
+from glasswarden.kube.lookup import value_at
+from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.paths import parse_path
+from glasswarden.ledger.masking import Masks
+from glasswarden.ledger.record import Attempt, ChangedField
+
+
+class Answer(StrEnum):
+    """Yes, no, or honestly not known."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What became of a changed field."""
+
+    live: Answer = Answer.UNKNOWN
+    git: Answer = Answer.UNKNOWN
+
+
+UNKNOWN: Final = Standing()
+
+Standings: TypeAlias = Callable[[Attempt, ChangedField], Standing]
+"""Tells what became of a field that an attempt changed."""
+
+Lookup: TypeAlias = Callable[[Ref], Object | None]
+"""Returns the object, none where there is none; raises `NotKnown` where that cannot be told."""
+
+
+class NotKnown(Exception):
+    """Nobody could look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Standings by looking: in the cluster, and in what Git declares."""
+
+    live: Lookup
+    declared: Lookup | None = None
+    masks: Masks | None = None
+
+    def __call__(self, attempt: Attempt, change: ChangedField) -> Standing:
+        """Return what became of *change*."""
+        ref = Ref(attempt.group, attempt.version, attempt.kind, attempt.namespace, attempt.name)
+        live = self._answer(self.live, ref, change, attempt.object_uid)
+        if self.declared is None:
+            return Standing(live)
+        return Standing(live, self._answer(self.declared, ref, change))
+
+    def _answer(self, lookup: Lookup, ref: Ref, change: ChangedField, uid: str = "") -> Answer:
+        try:
+            found = lookup(ref)
+        except NotKnown:
+            return Answer.UNKNOWN
+        if found is None or (uid and ref_of(found).uid != uid):
+            return Answer.NO  # the object that was written to is gone
+        path = parse_path(change.path)
+        said = agreement(change, path, value_at(found, path), self.masks)
+        return {Agreement.WHOLE: Answer.YES, Agreement.OTHER: Answer.NO}.get(said, Answer.UNKNOWN)

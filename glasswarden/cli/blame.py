@@ -1,0 +1,126 @@
+"""`glasswarden blame`: a live object, each line with who set it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from correlator.blame.attribute import Attribution, History
+from correlator.blame.lines import Line, lines_of
+from correlator.blame.render import render
+from correlator.finding import HIDDEN
+from glasswarden.cli.breakglass.options import on_target
+from glasswarden.cli.inputs import read_policy
+from glasswarden.cli.kubectl import Kubectl
+from glasswarden.cli.ledger.options import keys_option, ledger_option, opened
+from glasswarden.cli.report import masks_of
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.diff import Change
+from glasswarden.kube.managed import entries_of
+from glasswarden.kube.noise import without_noise
+from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.path_syntax import PathError
+from glasswarden.kube.paths import Path as FieldPath
+from glasswarden.kube.paths import parse_path
+from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.question import Question
+from glasswarden.ledger.record import Attempt
+from glasswarden.policy.policy import DEFAULT, Policy
+
+MOST_RECORDS: Final = 2000
+"""How far back an object's history is read; what is older is told by managedFields, if at all."""
+
+
+@click.command("blame")
+@on_target
+@ledger_option
+@keys_option
+@click.option("--field", metavar="PATH", help="Only this field, and what stands below it.")
+@click.option("--cluster", metavar="NAME", help="Its cluster, where the ledger has several.")
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The policy, for the values that it hides; those of Secrets always are.",
+)
+def command(
+    target: str,
+    kubectl: Kubectl,
+    address: str,
+    keys: Path | None,
+    field: str | None,
+    cluster: str | None,
+    policy_file: Path | None,
+) -> None:
+    """Show a live object as YAML, each line with who set it, when, under which ticket.
+
+    A name in full colour is proven by a record; a faint one is a field manager's, which anybody
+    can choose.
+    """
+    policy = read_policy(policy_file) if policy_file else DEFAULT
+    below = _path(field) if field else None
+    obj = kubectl.get(target)
+    with opened(address) as ledger:
+        attempts = _history(ledger, ref_of(obj), cluster)
+    name = attempts[0].cluster if attempts else cluster or policy.cluster
+    history = History(name, ref_of(obj), entries_of(obj), attempts, masks_of(keys, address))
+    lines = [line for line in _lines(obj, policy) if _is_wanted(line, below)]
+    if not lines:
+        raise click.ClickException(f"{ref_of(obj)} has nothing at {field}")
+    blamed = [(line, _attribution(history, line)) for line in lines]
+    text = "\n".join(_styled(blamed))
+    if sys.stdout.isatty():
+        click.echo_via_pager(f"{text}\n")
+    else:
+        click.echo(text)
+
+
+def _path(text: str) -> FieldPath:
+    try:
+        return parse_path(text)
+    except PathError as error:
+        raise click.BadParameter(str(error), param_hint="--field") from error
+
+
+def _history(ledger: Ledger, ref: Ref, cluster: str | None) -> list[Attempt]:
+    """Return what was attempted on the object, newest first."""
+    question = Question(
+        group=ref.group,
+        kind=ref.kind,
+        namespace=ref.namespace,
+        name=ref.name,
+        cluster=cluster,
+        limit=MOST_RECORDS,
+    )
+    found = [record.entry for record in ledger.ask(question) if isinstance(record.entry, Attempt)]
+    clusters = sorted({attempt.cluster for attempt in found})
+    if len(clusters) > 1:
+        raise click.UsageError(f"name one of the clusters with --cluster: {', '.join(clusters)}")
+    return found
+
+
+def _lines(obj: Object, policy: Policy) -> list[Line]:
+    return lines_of(without_noise(obj), entries_of(obj), _shown(ref_of(obj), policy))
+
+
+def _shown(ref: Ref, policy: Policy) -> Callable[[FieldPath, Any], Any]:
+    def shown(path: FieldPath, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+        return HIDDEN if policy.hides(ref, Change(path, ABSENT, value)) else value
+
+    return shown
+
+
+def _is_wanted(line: Line, below: FieldPath | None) -> bool:
+    return below is None or line.path.steps[: len(below.steps)] == below.steps
+
+
+def _attribution(history: History, line: Line) -> Attribution | None:
+    return history.attribute(line.path, line.value) if line.sets else None
+
+
+def _styled(blamed: list[tuple[Line, Attribution | None]]) -> Iterator[str]:
+    for margin, text, proven in render(blamed):
+        named = click.style(margin, fg="yellow") if proven else click.style(margin, dim=True)
+        yield f"{named} │ {text}"

@@ -1,0 +1,32 @@
+"""`glasswarden extend`: more time for a grant."""
+
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from glasswarden.cli.breakglass.options import on_target
+from glasswarden.cli.breakglass.shown import is_open_now, look, look_and_show
+from glasswarden.cli.kubectl import Kubectl
+from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.duration import DurationError, parse_duration, render_duration
+
+
+@click.command("extend")
+@on_target
+@click.option("--ttl", required=True, metavar="TIME", help="How long from now on, such as 30m.")
+def command(target: str, kubectl: Kubectl, ttl: str) -> None:
+    """Give an open grant more time, as far as its rule allows."""
+    view = look(kubectl, target)
+    if view.stamp is None or not is_open_now(view):
+        raise click.ClickException(f"nothing is open there; try: {kubectl.typed('break', target)}")
+    # On the object, a grant's time counts from its beginning.
+    elapsed = datetime.now(UTC) - view.stamp.start
+    kubectl.annotate(target, {names.TTL: render_duration(elapsed + _more(ttl))})
+    look_and_show(kubectl, target)
+
+
+def _more(ttl: str) -> timedelta:
+    try:
+        return parse_duration(ttl)
+    except DurationError as error:
+        raise click.BadParameter(str(error)) from error

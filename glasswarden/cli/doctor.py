@@ -1,0 +1,57 @@
+"""`glasswarden doctor`: whether everything is as it should be."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from glasswarden.cli.connection import KUBECONFIG, NAMESPACE, connect
+from glasswarden.cli.inputs import read_policy
+from glasswarden.cluster.objects import ClusterError
+from glasswarden.setup.doctor import Finding, Health, examine
+from glasswarden.setup.installation import Installation
+
+COLOURS = {Health.WELL: "green", Health.UNSURE: "yellow", Health.ILL: "red"}
+
+
+@click.command("doctor")
+@KUBECONFIG
+@NAMESPACE
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The policy that is meant; by default the one that the pods mount.",
+)
+@click.option(
+    "--certs",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with the certificates of a webhook outside the cluster.",
+)
+def command(
+    kubeconfig: Path | None, namespace: str, policy_file: Path | None, folder: Path | None
+) -> None:
+    """Examine an installation; exit with 1 if something is ill.
+
+    Certificate, caBundle, clocks, the registration against the policy, and whether the API server
+    really reaches the webhook: it is made to ask about a dry run, which changes nothing.
+    """
+    policy = read_policy(policy_file) if policy_file else None
+    installation = Installation(connect(kubeconfig), namespace, folder=folder)
+    findings = []
+    try:
+        for finding in examine(installation, lambda: datetime.now(UTC), policy):
+            findings.append(finding)
+            _tell(finding)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    if any(finding.health is Health.ILL for finding in findings):
+        raise SystemExit(1)
+
+
+def _tell(finding: Finding) -> None:
+    health = click.style(f"{finding.health.value:<7}", fg=COLOURS[finding.health])
+    click.echo(f"{health} {finding.subject:<13} {finding.says}")
+    if finding.advice:
+        click.echo(f"{'':<21} → {finding.advice}")

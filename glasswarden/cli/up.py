@@ -1,0 +1,112 @@
+"""`glasswarden up`: the product on one machine, for a local cluster."""
+
+import os
+import signal
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from subprocess import Popen
+
+import click
+
+from glasswarden.cli.connection import KUBECONFIG, connect
+from glasswarden.cli.inputs import read_policy
+from glasswarden.cluster.objects import ClusterError, Objects
+from glasswarden.policy.policy import DEFAULT
+from glasswarden.setup.doctor import Finding, Health, reachability
+from glasswarden.setup.installation import VALIDATING, Installation
+from glasswarden.setup.local import Local, NotStarted, asked, certificates_for, serving
+from webhook.registration import PolicyTooLarge
+
+TRIES, PAUSE_SECONDS = 20, 0.25
+ADVICE = "Which address of this machine does the API server reach? Name it with --host."
+
+
+@click.command("up")
+@KUBECONFIG
+@click.option(
+    "--dir",
+    "folder",
+    default="glasswarden.d",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where certificates, records and the log are kept.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="This machine, as the API server reaches it; one in a container needs another address.",
+)
+@click.option("--port", default=8443, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with the rules; the built-in ones without it.",
+)
+def command(
+    kubeconfig: Path | None, folder: Path, host: str, port: int, policy_file: Path | None
+) -> None:
+    """Guard a local cluster from this machine until Ctrl-C, which takes it all off again.
+
+    For kind, minikube and the like, to try it out: records stay in the folder.
+    """
+    objects, local = connect(kubeconfig), Local(folder, host, port)
+    policy = read_policy(policy_file) if policy_file else DEFAULT
+    folder.mkdir(parents=True, exist_ok=True)
+    certificates = certificates_for(local, datetime.now(UTC))
+    # Ending us politely is Ctrl-C by another name.
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    try:
+        _refuse_second(objects)
+        with (
+            serving(local, certificates, policy_file, _kubeconfig(kubeconfig)) as webhook,
+            asked(local, certificates, objects, policy),
+        ):
+            _tell(objects, local)
+            _wait_for(webhook, local)
+    except KeyboardInterrupt:
+        click.echo("\nThe API server asks nobody any more.")
+    except (ClusterError, NotStarted, PolicyTooLarge) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _wait_for(webhook: Popen[bytes], local: Local) -> None:
+    """Wait for Ctrl-C; a webhook that ends by itself is a failure."""
+    webhook.wait()
+    raise NotStarted(f"the webhook ended; see {local.log}")
+
+
+def _refuse_second(objects: Objects) -> None:
+    if objects.get_or_none(VALIDATING.path) is not None:
+        raise NotStarted(
+            "this cluster is guarded already; glasswarden uninstall --registration-only ends that"
+        )
+
+
+def _kubeconfig(given: Path | None) -> Path | None:
+    """Return the file that the webhook reads: it looks for no default of its own."""
+    if given is not None:
+        return given
+    first = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
+    path = Path(first) if first else Path.home() / ".kube" / "config"
+    return path if path.exists() else None
+
+
+def _reached(installation: Installation) -> Finding:
+    """Return how the webhook was reached; API servers take a moment to read a configuration."""
+    for _ in range(TRIES - 1):
+        found = reachability(installation)
+        if found.health is not Health.UNSURE:
+            return found
+        time.sleep(PAUSE_SECONDS)
+    return reachability(installation)
+
+
+def _tell(objects: Objects, local: Local) -> None:
+    found = _reached(Installation(objects))
+    if found.health is Health.ILL:
+        raise NotStarted(f"{found.says}\n{ADVICE}")
+    click.echo(f"{objects.server} asks {local.url}: {found.says}.")
+    click.echo(f"Records: {local.ledger}   log: {local.log}   Ctrl-C ends it.")

@@ -1,0 +1,1 @@
+"""Secret keys: how they sign, and how they are kept and rotated."""

@@ -1,0 +1,51 @@
+"""The attempts of one write.
+
+The API server may ask more than once about what a person did once: when the object moved under a
+PATCH, it tries again by itself, and each try is asked about.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.record import Attempt, read_record
+
+RETRY_WINDOW: Final = timedelta(seconds=5)
+"""Tries of one request follow each other within its time-out; people do not type that fast."""
+
+
+def attempts_in(ledger: Ledger, since: datetime | None = None) -> Iterator[Attempt]:
+    """Yield what was attempted, oldest first."""
+    for row in ledger.oldest_first(since):
+        entry = read_record(row.body, row.digest).entry
+        if isinstance(entry, Attempt):
+            yield entry
+
+
+def writes_of(attempts: Iterable[Attempt]) -> list[tuple[Attempt, ...]]:
+    """Return *attempts*, oldest first, with the tries of one write together; the last one counts.
+
+    Alike in who, what and how, and close in time. What others wrote to the object between does not
+    matter: it is the very reason why the API server tries again.
+    """
+    writes: list[list[Attempt]] = []
+    latest: dict[tuple[str, ...], list[Attempt]] = {}
+    for attempt in attempts:
+        likeness = _likeness(attempt)
+        write = latest.get(likeness)
+        if write is None or not _is_retry(write[-1], attempt):
+            write = latest[likeness] = []
+            writes.append(write)
+        write.append(attempt)
+    return [tuple(write) for write in writes]
+
+
+def _likeness(attempt: Attempt) -> tuple[str, ...]:
+    # What is created has no uid yet.
+    target = (attempt.group, attempt.kind, attempt.namespace, attempt.name, attempt.object_uid)
+    return attempt.cluster, *target, attempt.verdict, attempt.fingerprint
+
+
+def _is_retry(before: Attempt, attempt: Attempt) -> bool:
+    return attempt.fingerprint != "" and attempt.time - before.time <= RETRY_WINDOW

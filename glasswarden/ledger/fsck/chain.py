@@ -1,0 +1,213 @@
+"""One chain: every record follows the one before, and nothing that was once seen is gone."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from glasswarden.ledger.fsck.findings import (
+    Contradicted,
+    CutTail,
+    DuplicatePlace,
+    Edited,
+    Finding,
+    Forged,
+    HeadMismatch,
+    MissingChain,
+    Removed,
+    Reordered,
+    Replaced,
+    Unpruned,
+    Unreadable,
+)
+from glasswarden.ledger.fsck.row import faults_of
+from glasswarden.ledger.fsck.testimony import Claim
+from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.ledger import Row
+from glasswarden.ledger.record import GENESIS, AnyEntry, Closed, Foreign, Opened, Tombstone
+
+LIST_OF_CHAINS: Final = "the ledger's list of chains"
+"""Who claims what is not signed: the database itself."""
+
+_UNLINKED: Final = (Edited, Reordered, Unreadable)
+"""What says nothing sure about the record behind it."""
+
+
+class Place(NamedTuple):
+    """How far a chain was verified; no digest where that is not known yet."""
+
+    sequence: int
+    digest: str
+
+
+class ChainCheck:
+    """Rows of one chain in, in order; findings out.
+
+    It begins at the chain's first record, behind what a tombstone cut, or at a place that was
+    verified earlier: *anchor*, which is then the first row to come.
+    """
+
+    def __init__(
+        self,
+        chain: str,
+        trust: Trust,
+        claims: Sequence[Claim] = (),
+        stone: Tombstone | None = None,
+        anchor: Place | None = None,
+    ) -> None:
+        self.chain = chain
+        self.sequence = anchor.sequence - 1 if anchor else 0
+        """The last place that was seen."""
+        self.records = 0
+        self.is_closed = False
+        self._verified = (anchor.sequence, anchor.digest) if anchor else None
+        self._trust = trust
+        self._stone = stone
+        self._kept = {kept.sequence: kept.digest for kept in stone.kept} if stone else {}
+        self._through = stone.through if stone else 0
+        self._is_anchored = anchor is not None
+        self._prev: str | None = None if anchor else GENESIS
+        """What the next record must follow; none where that cannot be told."""
+        self._id = ""
+        self._is_clean = True
+        self._claims: dict[int, list[Claim]] = {}
+        for claim in claims:
+            self._claims.setdefault(claim.sequence, []).append(claim)
+
+    def see(self, row: Row) -> list[Finding]:
+        """Return what is wrong with *row*, or with what is missing before it."""
+        self.records += 1
+        entry, found = faults_of(row, self._trust)
+        sequence = row.columns.sequence
+        if entry is not None and not found and self._follows(entry):
+            self.sequence, self._id, self._prev = sequence, entry.id, row.digest
+            if self._is_clean:
+                self._verified = (sequence, row.digest)
+            return found
+        if sequence <= self._through:
+            found += self._survivor(row)
+        else:
+            if self._stone and self.sequence < self._through:
+                self.sequence, self._prev = self._through, self._stone.digest
+            found += self._linked(row, entry, is_judged=not _is_unlinked(found))
+        if sequence in self._claims and not found:
+            found += [
+                self._denial(claim, row.columns.id)
+                for claim in self._claims[sequence]
+                if claim.digest != row.digest
+            ]
+        if found:
+            self._is_clean = False
+        elif self._is_clean:
+            self._verified = (sequence, row.digest)
+        return found
+
+    def _follows(self, entry: AnyEntry) -> bool:
+        """Tell whether *entry* is what nearly all are: the next of its chain, and nothing else."""
+        return (
+            entry.prev == self._prev
+            and entry.sequence == self.sequence + 1
+            and entry.sequence not in self._claims
+            and self.sequence > self._through
+            and not self.is_closed
+            and not isinstance(entry, Closed)
+        )
+
+    def _survivor(self, row: Row) -> list[Finding]:
+        """Return what is wrong with a record that stayed where others were pruned."""
+        place = {"chain": self.chain, "sequence": row.columns.sequence, "id": row.columns.id}
+        digest = self._kept.pop(row.columns.sequence, None)
+        if digest is None:
+            return [Unpruned(**place)]  # type: ignore[arg-type]  # a place
+        if digest != row.digest:
+            return [Contradicted(**place, by="the tombstone")]  # type: ignore[arg-type]
+        return []
+
+    def _linked(self, row: Row, entry: AnyEntry | None, *, is_judged: bool) -> list[Finding]:
+        """Return what is wrong between *row* and the one before, and move on to it."""
+        sequence, record = row.columns.sequence, row.columns.id
+        if sequence <= self.sequence:
+            self._prev = None  # what follows may follow either
+            return [DuplicatePlace(chain=self.chain, sequence=sequence, id=record)]
+        found: list[Finding] = []
+        if sequence > self.sequence + 1:
+            missing, through = self.sequence + 1, sequence - 1
+            found.append(Removed(chain=self.chain, sequence=missing, through=through))
+        elif entry is not None and is_judged:
+            found += self._joint(entry)
+        if self.is_closed:
+            why = "it follows the end of its chain"
+            found.append(Forged(chain=self.chain, sequence=sequence, id=record, why=why))
+        self.sequence, self._id = sequence, record
+        self._prev = row.digest if is_judged else None
+        self.is_closed = self.is_closed or isinstance(entry, Closed)
+        return found
+
+    def _joint(self, entry: AnyEntry) -> list[Finding]:
+        """Return what is wrong with what *entry* says it follows."""
+        found: list[Finding] = []
+        sequence = entry.sequence
+        if self._prev not in (None, entry.prev):
+            if sequence == 1:
+                why = "the first of a chain follows nothing, but it names a record before"
+                found.append(Forged(chain=self.chain, sequence=1, id=entry.id, why=why))
+            elif sequence == self._through + 1:
+                found.append(
+                    Contradicted(
+                        chain=self.chain, sequence=sequence, id=entry.id, by="the tombstone"
+                    )
+                )
+            else:
+                found.append(Replaced(chain=self.chain, sequence=sequence - 1, id=self._id))
+        if sequence == 1 and not isinstance(entry, Opened | Foreign):
+            why = "its chain does not begin with a signed opening"
+            found.append(Forged(chain=self.chain, sequence=1, id=entry.id, why=why))
+        return found
+
+    @property
+    def verified(self) -> Place | None:
+        """The last place before anything was found, for a later run to begin at."""
+        return Place._make(self._verified) if self._verified else None
+
+    @property
+    def reached(self) -> Place:
+        """Where the chain was seen to reach, or was cut."""
+        if self._stone and self.sequence <= self._through:
+            return Place(self._through, self._stone.digest)
+        return Place(self.sequence, self._prev or GENESIS)
+
+    def lost(self) -> list[Finding]:
+        """Return what a tombstone kept and is gone, once a row behind it was seen."""
+        return [
+            Removed(chain=self.chain, sequence=sequence, through=sequence)
+            for sequence in sorted(self._kept)
+        ]
+
+    def end(self) -> list[Finding]:
+        """Return what is missing, now that no row is left."""
+        found = self.lost()
+        if self._stone:
+            found += [
+                self._denial(claim, self._stone.id)
+                for claim in self._claims.get(self._through, ())
+                if claim.digest != self._stone.digest
+            ]
+        is_gone = not self.records and not self._stone and not self._is_anchored
+        self.sequence = max(self.sequence, self._through)
+        if beyond := [place for place in self._claims if place > self.sequence]:
+            farthest = max(beyond)
+            by = self._claims[farthest][-1].by
+            if is_gone:
+                found.append(MissingChain(chain=self.chain, sequence=farthest, by=by))
+            else:
+                cut = self.sequence + 1
+                found.append(CutTail(chain=self.chain, sequence=cut, through=farthest, by=by))
+        return found
+
+    def _denial(self, claim: Claim, record: str) -> Finding:
+        if claim.by == LIST_OF_CHAINS:
+            why = "names another digest at this place than the record has"
+            return HeadMismatch(chain=self.chain, sequence=claim.sequence, id=record, why=why)
+        return Contradicted(chain=self.chain, sequence=claim.sequence, id=record, by=claim.by)
+
+
+def _is_unlinked(found: Sequence[Finding]) -> bool:
+    return any(isinstance(each, _UNLINKED) for each in found)

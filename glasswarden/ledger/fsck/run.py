@@ -1,0 +1,174 @@
+"""Read a ledger through: which chains there are, where each begins, what was said about it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from glasswarden.ledger.fsck.chain import LIST_OF_CHAINS, ChainCheck, Place
+from glasswarden.ledger.fsck.findings import (
+    Contradicted,
+    Finding,
+    HeadMismatch,
+    HoldMismatch,
+    Removed,
+)
+from glasswarden.ledger.fsck.testimony import Claim, Testimony, heard_in
+from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.ledger import Ledger, Row
+from glasswarden.ledger.record import Head
+
+LAST_RUN: Final = "the last run of fsck"
+TICK: Final = 2048
+"""After how many records somebody who waits is told."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run has seen so far."""
+
+    records: int = 0
+    chains: int = 0
+    done: int = 0
+    """How many of the chains were read to their end."""
+
+    closed: int = 0
+    """How many of them end with a signed closing; the others run still, or were killed."""
+
+    keys: frozenset[str] = frozenset()
+    places: dict[str, Place] = field(default_factory=dict)
+    """How far each chain was verified."""
+
+
+class Fsck:
+    """One run over *ledger*.
+
+    It reads all of it, what is new since *places*, or what is younger than *since*. Memory grows
+    with the number of chains, not with that of records.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        trust: Trust,
+        places: Mapping[str, Place] | None = None,
+        since: datetime | None = None,
+        tick: Callable[[Tally], None] = lambda _: None,
+    ) -> None:
+        self.tally = Tally(places=dict(places or {}))
+        self.testimony = Testimony()
+        self._ledger = ledger
+        self._trust = trust
+        self._since = since
+        self._tick = tick
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong, chain by chain."""
+        heads = {head.writer: head for head in self._ledger.heads()}
+        self.testimony = heard_in(self._ledger.signed(), self._trust)
+        self.tally.keys = frozenset(self.testimony.keys)
+        anchors = self._anchors(heads)
+        chains = {*self._ledger.writers(), *heads, *self.testimony.claims, *anchors}
+        self.tally.chains = len(chains)
+        ends: dict[str, int] = {}
+        for chain in sorted(chains):
+            check = self._check(chain, heads.get(chain), anchors.get(chain))
+            yield from self._read(check, anchors.get(chain))
+            if check.records and check.sequence > (heads[chain].sequence if chain in heads else 0):
+                ends[chain] = check.sequence
+        yield from self._unlisted(ends)
+        yield from self._holds()
+
+    def _anchors(self, heads: Mapping[str, Head]) -> dict[str, Place]:
+        """Return where to begin with the chains that are not read from their beginning."""
+        if self._since is None:
+            return {
+                chain: place
+                for chain, place in self.tally.places.items()
+                if not self._is_cut(chain, place.sequence)
+            }
+        anchors = {chain: Place(head.sequence, head.digest) for chain, head in heads.items()}
+        for row in self._ledger.oldest_first(self._since):
+            chain, sequence = row.columns.writer, row.columns.sequence
+            if chain not in anchors or sequence <= anchors[chain].sequence:
+                anchors[chain] = Place(sequence - 1, "")
+        return {
+            chain: place
+            for chain, place in anchors.items()
+            if place.sequence > 0 and not self._is_cut(chain, place.sequence)
+        }
+
+    def _is_cut(self, chain: str, sequence: int) -> bool:
+        stone = self.testimony.stones.get(chain)
+        return stone is not None and sequence <= stone.through
+
+    def _check(self, chain: str, head: Head | None, anchor: Place | None) -> ChainCheck:
+        claims = list(self.testimony.claims.get(chain, ()))
+        if head is not None:
+            claims.insert(0, Claim(head.sequence, head.digest, LIST_OF_CHAINS))
+        if anchor is not None and anchor.digest and self._since is None:
+            claims.insert(0, Claim(anchor.sequence, anchor.digest, LAST_RUN))
+        stone = None if anchor else self.testimony.stones.get(chain)
+        return ChainCheck(chain, self._trust, claims, stone, anchor)
+
+    def _read(self, check: ChainCheck, anchor: Place | None) -> Iterator[Finding]:
+        """Yield what is wrong with one chain."""
+        before = anchor.sequence - 1 if anchor else 0
+        yield from self._earlier(check.chain, before)
+        seen, tally = self.tally.records, self.tally
+        for row in self._ledger.rows(check.chain, before):
+            if found := check.see(row):
+                yield from found
+            if check.records % TICK == 0:
+                tally.records = seen + check.records
+                self._remember(check)
+                self._tick(tally)
+        yield from check.end()
+        tally.records = seen + check.records
+        tally.closed += check.is_closed
+        tally.done += 1
+        self._remember(check)
+        self._tick(tally)
+
+    def _remember(self, check: ChainCheck) -> None:
+        place = check.verified
+        if place is not None and place.digest:
+            self.tally.places[check.chain] = place
+
+    def _earlier(self, chain: str, before: int) -> Iterator[Finding]:
+        """Yield what is wrong with places that are not read again, though somebody names them."""
+        for claim in self.testimony.claims.get(chain, ()):
+            if claim.sequence > before or self._is_cut(chain, claim.sequence):
+                continue
+            row = self._at(chain, claim.sequence)
+            if row is None:
+                yield Removed(chain=chain, sequence=claim.sequence, through=claim.sequence)
+            elif row.digest != claim.digest:
+                record = row.columns.id
+                yield Contradicted(chain=chain, sequence=claim.sequence, id=record, by=claim.by)
+
+    def _at(self, chain: str, sequence: int) -> Row | None:
+        row = next(self._ledger.rows(chain, sequence - 1), None)
+        return row if row is not None and row.columns.sequence == sequence else None
+
+    def _unlisted(self, ends: Mapping[str, int]) -> Iterator[Finding]:
+        """Yield the chains that go on behind where the list of chains says that they end.
+
+        The list is read again: a chain that is being written to has moved since.
+        """
+        listed = {head.writer: head.sequence for head in self._ledger.heads()} if ends else {}
+        for chain, end in ends.items():
+            if chain not in listed:
+                yield HeadMismatch(chain=chain, sequence=end, why="does not have this chain")
+            elif listed[chain] < end:
+                why = f"ends this chain at {listed[chain]}, but it goes on to {end}"
+                yield HeadMismatch(chain=chain, sequence=end, why=why)
+
+    def _holds(self) -> Iterator[Finding]:
+        """Yield where the legal holds in force are not those that were recorded."""
+        in_force = {hold.ticket for hold in self._ledger.holds()}
+        recorded = {ticket for ticket, holds in self.testimony.holds.items() if holds}
+        for ticket in sorted(in_force - recorded):
+            yield HoldMismatch(ticket=ticket, why="is in force, but no signed record says so")
+        for ticket in sorted(recorded - in_force):
+            yield HoldMismatch(ticket=ticket, why="is recorded, but was lifted without a record")

@@ -1,0 +1,82 @@
+"""What the signed records say about chains: where they were seen to reach, where they were cut."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from glasswarden.ledger.errors import RecordMalformed
+from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.ledger import Row
+from glasswarden.ledger.record import Held, Opened, Record, Tombstone, read_record
+
+
+class Claim(NamedTuple):
+    """At *sequence* the chain had *digest*, says *by*."""
+
+    sequence: int
+    digest: str
+    by: str
+
+
+@dataclass(slots=True)
+class Testimony:
+    """All of it, by the chain that it is about."""
+
+    claims: defaultdict[str, list[Claim]] = field(default_factory=lambda: defaultdict(list))
+    stones: dict[str, Tombstone] = field(default_factory=dict)
+    """The last cut of each chain."""
+
+    holds: dict[str, bool] = field(default_factory=dict)
+    """Whether a ticket's records are to be kept, as was last decided."""
+
+    keys: set[str] = field(default_factory=set)
+    """Whose signatures were found, trusted or not."""
+
+    @property
+    def pruned_before(self) -> datetime | None:
+        """The time before which records may be gone for good."""
+        return max((stone.before for stone in self.stones.values() if stone.before), default=None)
+
+    def hear(self, record: Record) -> None:
+        """Add what *record*, whose signature holds, says."""
+        match record.entry:
+            case Opened() as opened:
+                for head in opened.heads:
+                    claim = Claim(head.sequence, head.digest, f"the opening of {opened.writer}")
+                    self.claims[head.writer].append(claim)
+            case Tombstone() as stone:
+                before = self.stones.get(stone.chain)
+                if before is None or _reach(stone) >= _reach(before):
+                    self.stones[stone.chain] = stone
+            case Held() as held:
+                self.holds[held.ticket] = held.in_force
+            case _:
+                pass
+
+
+def _reach(stone: Tombstone) -> tuple[int, int]:
+    """Return what grows with every cut: how far it went, and how little it left."""
+    return stone.through, -len(stone.kept)
+
+
+def heard_in(rows: Iterable[Row], trust: Trust) -> Testimony:
+    """Return what the signed *rows*, oldest first, say; what does not hold is not heard.
+
+    Whoever took a signature off is found where the record stands in its chain.
+    """
+    testimony = Testimony()
+    for row in rows:
+        try:
+            record = read_record(row.body, row.digest, row.signature)
+        except RecordMalformed:
+            continue
+        key = getattr(record.entry, "public_key", "")
+        if not key or hashlib.sha256(row.body).hexdigest() != row.digest:
+            continue
+        testimony.keys.add(key)
+        if not trust.objection(record.entry, row.digest, row.signature):
+            testimony.hear(record)
+    return testimony

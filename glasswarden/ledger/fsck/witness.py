@@ -1,0 +1,97 @@
+"""The ledger and its outside witness: what either knows, the other must know too."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from glasswarden.ledger.errors import RecordMalformed
+from glasswarden.ledger.fsck.audit_log import AuditLog, Witness
+from glasswarden.ledger.fsck.findings import Finding, RecordMissing, Unwitnessed, WitnessDiffers
+from glasswarden.ledger.fsck.testimony import Testimony
+from glasswarden.ledger.ledger import Ledger, Row
+from glasswarden.ledger.record import Attempt, new_id, read_record
+
+CLOCKS_APART: Final = timedelta(hours=1)
+"""How far the clocks of the API server and the webhook may differ."""
+
+
+class Covered(NamedTuple):
+    """Which records a log must know: those of its time, and of its cluster if that is named."""
+
+    since: datetime
+    until: datetime
+    cluster: str = ""
+
+    def covers(self, attempt: Attempt) -> bool:
+        """Tell whether the log must know *attempt*."""
+        return self.since <= attempt.time <= self.until and self.cluster in ("", attempt.cluster)
+
+
+def differences(
+    rows: Iterable[Row], witnesses: Iterable[Witness], covered: Covered
+) -> Iterator[Finding]:
+    """Yield what only one side knows; both come by id, and are walked through side by side."""
+    left = iter(witnesses)
+    witness = next(left, None)
+    for row in rows:
+        is_witnessed = False
+        while witness is not None and witness.id <= row.columns.id:
+            if witness.id != row.columns.id:
+                yield _missing(witness)
+            elif witness.digest != row.digest:
+                yield _differs(witness, row)
+            is_witnessed = witness.id == row.columns.id
+            witness = next(left, None)
+        if not is_witnessed and _is_missed(row, covered):
+            yield Unwitnessed(
+                chain=row.columns.writer, sequence=row.columns.sequence, id=row.columns.id
+            )
+    while witness is not None:
+        yield _missing(witness)
+        witness = next(left, None)
+
+
+def _is_missed(row: Row, covered: Covered) -> bool:
+    """Tell whether the log should know *row*: by its bytes, columns can be edited."""
+    try:
+        entry = read_record(row.body, row.digest).entry
+    except RecordMalformed:  # said where its chain is read
+        return False
+    return isinstance(entry, Attempt) and covered.covers(entry)
+
+
+def _missing(witness: Witness) -> Finding:
+    return RecordMissing(id=witness.id, audit_id=witness.audit_id)
+
+
+def _differs(witness: Witness, row: Row) -> Finding:
+    return WitnessDiffers(
+        chain=row.columns.writer,
+        sequence=row.columns.sequence,
+        id=witness.id,
+        audit_id=witness.audit_id,
+    )
+
+
+def compared(
+    ledger: Ledger,
+    log: AuditLog,
+    testimony: Testimony,
+    lag: timedelta,
+    cluster: str = "",
+    since: datetime | None = None,
+) -> Iterator[Finding]:
+    """Yield what only one of *ledger* and *log* knows, of what is younger than *since*.
+
+    *lag* is how long an event may take to be written; records that near to either end of the log
+    are not missed in it. What retention took is not missed in the ledger.
+    """
+    if log.since is None or log.until is None:
+        return
+    begin = max(filter(None, (since, testimony.pruned_before)), default=None)
+    first = new_id(begin, bytes(10)) if begin else ""
+    witnesses = (witness for witness in log.witnesses() if witness.id >= first)
+    covered = Covered(max(begin or log.since, log.since + lag), log.until - lag, cluster)
+    # A witness may be of a record that is older than the log: the clocks are two.
+    earliest = begin or log.since - CLOCKS_APART
+    yield from differences(ledger.oldest_first(earliest), witnesses, covered)

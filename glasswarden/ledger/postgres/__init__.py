@@ -1,0 +1,1 @@
+"""The ledger for replicas and fleets: PostgreSQL, in monthly partitions. Needs psycopg 3."""

@@ -1,0 +1,147 @@
+"""Records into their places. A place, writer and sequence, is taken once, in whichever month.
+
+No index can say so across partitions; the chain's row does. Whoever appends moves it in the same
+transaction, holds its lock until the commit, and takes only places behind the old end unasked.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from psycopg import errors
+
+from glasswarden.ledger.bodies import Bodies
+from glasswarden.ledger.errors import LedgerConflict
+from glasswarden.ledger.postgres.columns import BY_WRITER, INSERT, batch_of
+from glasswarden.ledger.postgres.session import Connection
+from glasswarden.ledger.record import Head, Opened, Record
+
+# One statement is one round trip, one transaction and one commit.
+_CONTINUE: Final = f"""
+    WITH moved AS (
+        INSERT INTO glasswarden.chain AS chain (writer, sequence, digest)
+        VALUES (%(chain)s, %(last)s, %(last_digest)s)
+        ON CONFLICT (writer) DO UPDATE
+            SET sequence = excluded.sequence, digest = excluded.digest
+            WHERE chain.sequence < %(first)s
+        RETURNING writer
+    )
+    {INSERT} WHERE EXISTS (SELECT FROM moved)
+"""  # noqa: S608 - our own words
+
+_LOCK: Final = """
+    INSERT INTO glasswarden.chain AS chain (writer, sequence, digest) VALUES (%s, 0, '')
+    ON CONFLICT (writer) DO UPDATE SET writer = chain.writer
+    RETURNING sequence
+"""
+_TAKEN: Final = f"""
+    SELECT sequence, digest FROM glasswarden.record
+    WHERE {BY_WRITER} AND sequence = ANY(%(places)s)
+"""  # noqa: S608
+_MOVE: Final = """
+    UPDATE glasswarden.chain SET sequence = %(last)s, digest = %(last_digest)s
+    WHERE writer = %(chain)s AND sequence < %(last)s
+"""
+_WITNESS: Final = """
+    INSERT INTO glasswarden.chain AS chain (writer, sequence, digest, witnessed)
+    VALUES (%s, 0, '', %s)
+    ON CONFLICT (writer) DO UPDATE SET witnessed = greatest(chain.witnessed, excluded.witnessed)
+"""
+
+
+def append(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:
+    """Store *records*, all or none; pass over those that are there."""
+    if not _continue(connection, records, bodies):
+        with connection.transaction():
+            merge(connection, records, bodies)
+
+
+def merge(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:
+    """Store, inside a transaction, what is missing of *records*, in whatever order they come."""
+    chains = _chains(records)
+    # In one order everywhere, so that two that append to the same chains do not block each other.
+    for writer in sorted(chains):
+        _merge(connection, writer, chains[writer], bodies)
+    for head in _witnessed_by(records):
+        connection.execute(_WITNESS, [head.writer, head.sequence])
+
+
+def _continue(connection: Connection, records: Sequence[Record], bodies: Bodies) -> bool:
+    """Store the next records of one chain; where they are not that, do nothing and say so."""
+    entries = [record.entry for record in records]
+    in_order = all(
+        one.writer == other.writer and one.sequence < other.sequence
+        for one, other in pairwise(entries)
+    )
+    if not in_order or any(isinstance(entry, Opened) for entry in entries):
+        return False
+    values = batch_of(records, bodies) | _end_of(records) | {"first": entries[0].sequence}
+    try:
+        return connection.execute(_CONTINUE, values, prepare=True).rowcount == len(records)
+    except errors.UniqueViolation:
+        return False  # `_merge` says which
+
+
+def _merge(connection: Connection, writer: str, records: Sequence[Record], bodies: Bodies) -> None:
+    [end] = connection.execute(_LOCK, [writer]).fetchone() or [0]
+    wanted = _by_place(records)
+    taken = _taken(connection, writer, [place for place in wanted if place <= end])
+    for place in taken.keys() & wanted.keys():
+        if taken[place] != wanted[place].digest:
+            raise _conflict(wanted[place])
+    missing = [record for place, record in sorted(wanted.items()) if place not in taken]
+    if not missing:
+        return
+    try:
+        connection.execute(INSERT, batch_of(missing, bodies))
+    except errors.UniqueViolation as error:
+        raise LedgerConflict(
+            f"another record stands in the way of {writer}: {error.diag.message_detail}"
+        ) from error
+    connection.execute(_MOVE, _end_of(missing))
+
+
+def _by_place(records: Sequence[Record]) -> dict[int, Record]:
+    places: dict[int, Record] = {}
+    for record in records:
+        if places.setdefault(record.entry.sequence, record).digest != record.digest:
+            raise _conflict(record)
+    return places
+
+
+def _taken(connection: Connection, writer: str, places: list[int]) -> dict[int, str]:
+    if not places:
+        return {}
+    found = connection.execute(_TAKEN, {"writer": writer, "places": places})
+    return {sequence: digest.hex() for sequence, digest in found}
+
+
+def _conflict(record: Record) -> LedgerConflict:
+    entry = record.entry
+    return LedgerConflict(
+        f"another record stands at {entry.sequence} in the chain of {entry.writer}"
+    )
+
+
+def _chains(records: Sequence[Record]) -> Mapping[str, list[Record]]:
+    chains = defaultdict[str, list[Record]](list)
+    for record in records:
+        chains[record.entry.writer].append(record)
+    return chains
+
+
+def _end_of(records: Sequence[Record]) -> dict[str, Any]:
+    last = records[-1]
+    return {
+        "chain": last.entry.writer,
+        "last": last.entry.sequence,
+        "last_digest": bytes.fromhex(last.digest),
+    }
+
+
+def _witnessed_by(records: Sequence[Record]) -> list[Head]:
+    heads = (
+        head for each in records if isinstance(each.entry, Opened) for head in each.entry.heads
+    )
+    return sorted(heads, key=lambda head: head.writer)

@@ -1,0 +1,225 @@
+"""Records in PostgreSQL."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from psycopg import errors
+
+from glasswarden.ledger.bodies import Bodies
+from glasswarden.ledger.ledger import LegalHold, Row
+from glasswarden.ledger.postgres import appending
+from glasswarden.ledger.postgres.columns import BY_WRITER, SELECTED, row_of
+from glasswarden.ledger.postgres.migrate import check_version, dictionary_of
+from glasswarden.ledger.postgres.partitions import drop_empty, make_months
+from glasswarden.ledger.postgres.questions import OPEN_GRANTS, first_id, statement_of
+from glasswarden.ledger.postgres.session import Connection, Session
+from glasswarden.ledger.postgres.target import parameters_of
+from glasswarden.ledger.question import Question, searchable
+from glasswarden.ledger.record import Head, Record, read_record
+
+PAGE: Final = 500
+"""Rows that are read at a time; between pages nothing is held open."""
+
+Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
+
+_ATTEMPTS: Final = 3
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+# With ties: where somebody forged a second record in one place, both are shown.
+_CHAIN: Final = f"""
+    SELECT {SELECTED} FROM glasswarden.record WHERE {BY_WRITER}
+    AND sequence > %(after)s ORDER BY sequence FETCH FIRST {PAGE} ROWS WITH TIES
+"""  # noqa: S608 - names of columns
+_FROM: Final = f"""
+    SELECT {SELECTED} FROM glasswarden.record WHERE id >= %s AND time >= %s ORDER BY id LIMIT {PAGE}
+"""  # noqa: S608
+_AFTER: Final = _FROM.replace("id >=", "id >")
+_SIGNED: Final = f"""
+    SELECT {SELECTED} FROM glasswarden.record WHERE id > %s AND signature <> ''
+    ORDER BY id LIMIT {PAGE}
+"""  # noqa: S608
+# From one writer to the next on the indexes: DISTINCT would walk all of them.
+_WRITERS: Final = """
+    WITH RECURSIVE found (writer) AS (
+        SELECT min(writer) FROM glasswarden.record
+        UNION ALL
+        SELECT (SELECT min(writer) FROM glasswarden.record WHERE writer > found.writer) FROM found
+        WHERE found.writer IS NOT NULL
+    )
+    SELECT writer FROM found WHERE writer IS NOT NULL
+"""
+_CUT: Final = f"""
+    WITH cut AS (
+        DELETE FROM glasswarden.record
+        WHERE {BY_WRITER} AND sequence <= %(through)s AND sequence <> ALL(%(keep)s::int8[])
+        RETURNING tableoid
+    )
+    SELECT DISTINCT relname FROM cut JOIN pg_catalog.pg_class ON pg_class.oid = cut.tableoid
+"""  # noqa: S608
+
+
+class PostgresLedger:
+    """Records in a database that many processes append to, each through its own instance."""
+
+    def __init__(self, session: Session, bodies: Bodies) -> None:
+        self._session = session
+        self._bodies = bodies
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Store *records*, all or none. When this returns they are on the disk."""
+        if records:
+            self._session.run(partial(_append, records=records, bodies=self._bodies), "written")
+
+    def ask(self, question: Question) -> list[Record]:
+        """Return the records that *question* wants, newest first, no more than its limit."""
+        return self._records(*statement_of(question))
+
+    def open_grants(self, cluster: str, now: datetime) -> list[Record]:
+        """Return the last issue or extension of each grant that is open at *now*, newest first."""
+        return self._records(OPEN_GRANTS, [searchable(cluster), now])
+
+    def heads(self) -> list[Head]:
+        """Return the end of every chain."""
+        return self._heads("WHERE sequence > 0")
+
+    def unwitnessed(self) -> list[Head]:
+        """Return the ends of chains that moved since an `Opened` last named them."""
+        return self._heads("WHERE sequence > witnessed")
+
+    def writers(self) -> list[str]:
+        """Return whose records there are, sorted."""
+        return [writer for (writer,) in self._found(_WRITERS)]
+
+    def signed(self) -> Iterator[Row]:
+        """Yield the rows that carry a signature by id, oldest first, a page at a time."""
+        last = str(uuid.UUID(int=0))
+        while page := self._rows(_SIGNED, [last]):
+            yield from page
+            last = page[-1].columns.id
+
+    def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
+        """Yield the rows of one chain in order of sequence, from behind *after*."""
+        while page := self._rows(_CHAIN, {"writer": writer, "after": after}):
+            yield from page
+            after = page[-1].columns.sequence
+
+    def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
+        """Yield all rows by id, oldest first, a page at a time."""
+        start = since or _EPOCH
+        page = self._rows(_FROM, [first_id(start), start])
+        while page:
+            yield from page
+            page = self._rows(_AFTER, [page[-1].columns.id, start])
+
+    def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
+        """Take away the chain's places up to *through* but those in *keep*, and store *stone*."""
+        cut = partial(
+            _remove,
+            gone={"writer": writer, "through": through, "keep": list(keep)},
+            stone=stone,
+            bodies=self._bodies,
+        )
+        emptied = self._session.run(cut, "pruned")
+        self._session.run(partial(drop_empty, partitions=emptied, now=stone.entry.time), "pruned")
+
+    def holds(self) -> list[LegalHold]:
+        """Return the legal holds in force, oldest first."""
+        found = self._found(
+            "SELECT ticket, since, by, why FROM glasswarden.legal_hold ORDER BY since, ticket"
+        )
+        return [LegalHold(*each) for each in found]
+
+    def hold(self, hold: LegalHold) -> None:
+        """Put a legal hold on a ticket; one that is there stays as it is."""
+        values = [hold.ticket, hold.since, hold.by, hold.why]
+        self._session.run(
+            lambda connection: connection.execute(
+                "INSERT INTO glasswarden.legal_hold (ticket, since, by, why)"
+                " VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
+                values,
+            ),
+            "written",
+        )
+
+    def release(self, ticket: str) -> bool:
+        """Lift the hold on *ticket*; tell whether there was one."""
+        cursor = self._session.run(
+            lambda connection: connection.execute(
+                "DELETE FROM glasswarden.legal_hold WHERE ticket = %s", [ticket]
+            ),
+            "written",
+        )
+        return cursor.rowcount > 0
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._session.close()
+
+    def _records(self, statement: str, values: Values) -> list[Record]:
+        return [
+            read_record(self._bodies.unpack(body), digest.hex(), signature)
+            for body, digest, signature in self._found(statement, values)
+        ]
+
+    def _rows(self, statement: str, values: Values) -> list[Row]:
+        return [row_of(found, self._bodies) for found in self._found(statement, values)]
+
+    def _heads(self, which: str) -> list[Head]:
+        found = self._found(
+            f"SELECT writer, sequence, digest FROM glasswarden.chain {which} ORDER BY writer"  # noqa: S608
+        )
+        return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
+
+    def _found(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        # Not prepared: which index is best depends on the values, and a plan should see them.
+        return self._session.run(
+            lambda connection: connection.execute(
+                statement.encode(), values, prepare=False, binary=True
+            ).fetchall()
+        )
+
+
+def _append(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return appending.append(connection, records, bodies)
+        except errors.CheckViolation:  # no partition for one of them
+            make_months(connection, [record.entry.id for record in records])
+        except (errors.DeadlockDetected, errors.SerializationFailure):
+            continue
+    return appending.append(connection, records, bodies)
+
+
+def _remove(
+    connection: Connection, gone: Mapping[str, Any], stone: Record, bodies: Bodies
+) -> list[str]:
+    """Return the partitions that something was taken from."""
+    make_months(connection, [stone.entry.id])
+    connection.patience = None
+    try:
+        with connection.transaction():
+            connection.execute("SET LOCAL statement_timeout = 0")
+            emptied = connection.execute(_CUT, gone).fetchall()
+            appending.merge(connection, [stone], bodies)
+    finally:
+        connection.patience = type(connection).patience
+    return [name for (name,) in emptied]
+
+
+def _opened(connection: Connection) -> Bodies:
+    check_version(connection)
+    return Bodies(dictionary_of(connection))
+
+
+def open_postgres(address: str) -> PostgresLedger:
+    """Open the ledger at *address*; raise `MigrationNeeded` where its tables are not ours."""
+    session = Session(parameters_of(address))
+    try:
+        bodies = session.run(_opened, "opened")
+    except BaseException:
+        session.close()
+        raise
+    return PostgresLedger(session, bodies)

@@ -1,0 +1,129 @@
+"""The tables, as numbered steps. A step that was released is never edited; add another."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from glasswarden.ledger.bodies import DICTIONARY
+
+SCHEMA: Final = "glasswarden"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step."""
+
+    number: int
+    summary: str
+    sql: str
+
+
+_FIRST: Final = f"""
+CREATE TABLE glasswarden.dictionary (words bytea NOT NULL);  -- what bodies are deflated with
+INSERT INTO glasswarden.dictionary VALUES ('\\x{DICTIONARY.hex()}');
+
+CREATE TABLE glasswarden.record (
+    sequence      int8 NOT NULL,
+    time          timestamptz NOT NULL,
+    grant_expires timestamptz,
+    id            uuid PRIMARY KEY,
+    type          text COLLATE "C" NOT NULL,
+    cluster       text COLLATE "C" NOT NULL,
+    writer        text COLLATE "C" NOT NULL,
+    verdict       text COLLATE "C" NOT NULL,
+    actor         text COLLATE "C" NOT NULL,
+    "group"       text COLLATE "C" NOT NULL,
+    kind          text COLLATE "C" NOT NULL,
+    namespace     text COLLATE "C" NOT NULL,
+    name          text COLLATE "C" NOT NULL,
+    engine        text COLLATE "C" NOT NULL,
+    app           text COLLATE "C" NOT NULL,
+    app_namespace text COLLATE "C" NOT NULL,
+    ticket        text COLLATE "C" NOT NULL,
+    "grant"       text COLLATE "C" NOT NULL,
+    grant_act     text COLLATE "C" NOT NULL,
+    signature     text COLLATE "C" NOT NULL,
+    digest        bytea NOT NULL,
+    fields        text[] COLLATE "C" NOT NULL,
+    field_keys    int4[] NOT NULL,  -- hashes of the fields' paths and of all that stands above them
+    body          bytea NOT NULL  -- deflated
+) PARTITION BY RANGE (id);
+
+-- Each ends with the id: newest first is a walk backwards, partition by partition.
+CREATE INDEX record_object ON glasswarden.record (namespace, name, id) WHERE type = 'attempt';
+CREATE INDEX record_actor ON glasswarden.record (actor, id) WHERE actor <> '';
+CREATE INDEX record_app ON glasswarden.record (app, id) WHERE app <> '';
+CREATE INDEX record_ticket ON glasswarden.record (ticket, id) WHERE ticket <> '';
+CREATE INDEX record_grant ON glasswarden.record ("grant", id) WHERE "grant" <> '';
+CREATE INDEX record_denied ON glasswarden.record (id) WHERE verdict = 'deny';
+CREATE INDEX record_signed ON glasswarden.record (id) WHERE signature <> '';
+CREATE INDEX record_granted ON glasswarden.record (id) WHERE "grant" <> '';
+CREATE INDEX record_open ON glasswarden.record (grant_expires)
+    WHERE grant_act IN ('issued', 'approved', 'extended');
+-- Not unique: that would have to hold the id. The chain's row keeps a place from being taken twice.
+-- A writer's name is as long as a pod's; its hash is enough to find it.
+CREATE INDEX record_place ON glasswarden.record (hashtextextended(writer, 0), sequence);
+-- Without the id they shrink to a few bytes a record: for values so rare that sorting is cheap.
+CREATE INDEX record_writer ON glasswarden.record (writer);
+CREATE INDEX record_kind ON glasswarden.record (kind);
+CREATE INDEX record_cluster ON glasswarden.record (cluster);
+-- A short pending list: some hundred records are sorted in together, in a few milliseconds.
+CREATE INDEX record_field ON glasswarden.record USING gin (field_keys)
+    WITH (gin_pending_list_limit = 256);
+
+-- A name is at home in one namespace or a few; taken for independent, a busy object looks idle.
+CREATE STATISTICS glasswarden.record_objects (mcv) ON namespace, name FROM glasswarden.record;
+
+CREATE TABLE glasswarden.chain (
+    writer    text COLLATE "C" PRIMARY KEY,
+    sequence  int8 NOT NULL,
+    witnessed int8 NOT NULL DEFAULT 0,  -- the last sequence that an `opened` record named
+    digest    bytea NOT NULL
+) WITH (fillfactor = 50);  -- updated at every commit, in place
+
+CREATE TABLE glasswarden.legal_hold (
+    ticket text COLLATE "C" PRIMARY KEY,
+    since  timestamptz NOT NULL,
+    by     text NOT NULL,
+    why    text NOT NULL
+);
+
+CREATE FUNCTION glasswarden.first_id(moment timestamptz) RETURNS uuid
+LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT rpad(lpad(to_hex((extract(epoch FROM moment) * 1000)::int8), 12, '0'), 32, '0')::uuid
+$$;
+
+CREATE FUNCTION glasswarden.moment_of(id uuid) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT to_timestamp(
+        ('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::int8 / 1000.0
+    )
+$$;
+
+-- Runs with its owner's rights: who appends needs a partition now and then, but may not own one.
+CREATE FUNCTION glasswarden.make_month(moment timestamptz) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC' AS $$
+DECLARE
+    month timestamptz := date_trunc('month', moment);
+    partition text := 'record_' || to_char(month, 'YYYY_MM');
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('glasswarden.make_month', 0));
+    IF to_regclass('glasswarden.' || partition) IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    EXECUTE format(
+        'CREATE TABLE glasswarden.%I (LIKE glasswarden.record INCLUDING STATISTICS)', partition
+    );
+    -- Unlike CREATE TABLE ... PARTITION OF, this lets others read and append meanwhile.
+    EXECUTE format(
+        'ALTER TABLE glasswarden.record ATTACH PARTITION glasswarden.%I'
+        ' FOR VALUES FROM (%L) TO (%L)',
+        partition, glasswarden.first_id(month), glasswarden.first_id(month + interval '1 month')
+    );
+    RETURN partition;
+END $$;
+REVOKE EXECUTE ON FUNCTION glasswarden.make_month FROM PUBLIC;
+"""  # noqa: S608 - our own words
+
+MIGRATIONS: Final = (Migration(1, "records in monthly partitions, chains, legal holds", _FIRST),)

@@ -1,0 +1,111 @@
+"""Retention: the old beginnings of chains go, and a signed tombstone says what went.
+
+Nothing is cut that does not verify: a tombstone over an edited record would bury the edit.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from glasswarden.ledger.clerk import Clerk
+from glasswarden.ledger.fsck.chain import ChainCheck
+from glasswarden.ledger.fsck.findings import Finding
+from glasswarden.ledger.fsck.testimony import Testimony, heard_in
+from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.ledger import Ledger, Row
+from glasswarden.ledger.record import Kept, Tombstone
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """What goes from one chain."""
+
+    chain: str
+    through: int
+    digest: str
+    count: int
+    sum: str
+    kept: tuple[Kept, ...]
+
+
+def prune(
+    ledger: Ledger, before: datetime, trust: Trust, clerk: Clerk | None
+) -> Iterator[Pruning | Finding]:
+    """Cut every chain's longest prefix that is older than *before*; yield what went.
+
+    Each chain is cut in a transaction of its own, with its tombstone. Where a chain does not
+    verify, what is wrong is yielded instead, and nothing is cut from it. Without a *clerk*, nothing
+    is cut at all.
+    """
+    testimony = heard_in(ledger.signed(), trust)
+    held = frozenset(hold.ticket for hold in ledger.holds())
+    for chain in ledger.writers():
+        check = ChainCheck(
+            chain, trust, testimony.claims.get(chain, ()), testimony.stones.get(chain)
+        )
+        planned = _plan(check, _older(ledger, chain, before), _stays(held, testimony))
+        if isinstance(planned, Pruning):
+            if clerk is not None:
+                _cut(ledger, planned, before, clerk)
+            yield planned
+        else:
+            yield from planned
+
+
+def _older(ledger: Ledger, chain: str, before: datetime) -> Iterator[Row]:
+    for row in ledger.rows(chain):
+        if row.columns.time >= before:
+            return
+        yield row
+
+
+def _stays(held: frozenset[str], testimony: Testimony) -> Callable[[Row], bool]:
+    """Return what tells whether a row must stay, however old.
+
+    What belongs to a ticket under legal hold; the acts of holding; and tombstones in force, which
+    the rest of their chains hangs on.
+    """
+    in_force = {stone.id for stone in testimony.stones.values()}
+
+    def stays(row: Row) -> bool:
+        columns = row.columns
+        return columns.ticket in held or columns.type == "held" or columns.id in in_force
+
+    return stays
+
+
+def _plan(
+    check: ChainCheck, rows: Iterable[Row], stays: Callable[[Row], bool]
+) -> Pruning | list[Finding]:
+    """Return what can go of *rows*, or what is wrong with them; nothing where nothing can go."""
+    total, count, kept = hashlib.sha256(), 0, []
+    for row in rows:
+        if found := check.see(row):
+            return found
+        if stays(row):
+            kept.append(Kept(row.columns.sequence, row.digest))
+        else:
+            total.update(bytes.fromhex(row.digest))
+            count += 1
+    if found := check.lost():
+        return found
+    if not count:
+        return []
+    through, digest = check.reached
+    return Pruning(check.chain, through, digest, count, total.hexdigest(), tuple(kept))
+
+
+def _cut(ledger: Ledger, planned: Pruning, before: datetime, clerk: Clerk) -> None:
+    stone = clerk.signed(
+        Tombstone,
+        chain=planned.chain,
+        through=planned.through,
+        digest=planned.digest,
+        count=planned.count,
+        sum=planned.sum,
+        kept=planned.kept,
+        before=before,
+    )
+    ledger.remove(planned.chain, planned.through, [kept.sequence for kept in planned.kept], stone)
+    clerk.stored(stone)

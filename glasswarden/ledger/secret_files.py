@@ -1,0 +1,23 @@
+"""Files with secrets: made once, whole, and readable by their owner alone."""
+
+import os
+from pathlib import Path
+
+
+def create_once(path: Path, content: bytes) -> None:
+    """Write *content* to *path* unless something is there: of two makers the first wins."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists():
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()

@@ -1,0 +1,243 @@
+"""Where records wait while the database is away: files that are synced before anything is answered.
+
+A chain's records stand in one file of their own, as `lines`, in order. Whoever writes or delivers a
+file holds its lock, which the kernel gives back when that process ends, however it ends: what a
+killed process leaves is delivered by the next one that looks. Delivering again is harmless, for a
+ledger passes over what it has; so nothing but the file's end is ever changed, and a file goes when
+all of it was delivered.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from glasswarden.ledger.errors import RecordMalformed, SpoolUnusable
+from glasswarden.ledger.lines import line_of, parse_line
+from glasswarden.ledger.record import Record
+
+SUFFIX: Final = ".jsonl"
+DAMAGED: Final = ".damaged"
+"""What is put aside has this at the end of its name: `ledger import` can read it, line by line."""
+
+_CHUNK: Final = 1 << 20
+
+
+class Batch(NamedTuple):
+    """The next records to deliver."""
+
+    records: list[Record]
+    end: int
+    """Where the file goes on behind them."""
+
+
+class Spool:
+    """The waiting records of one chain. Belongs to one process and one thread."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.path = path
+        self._limit = limit
+        self._file = -1
+        self._end = 0
+        """So many bytes are whole lines, and synced."""
+
+        self._delivered = 0
+        self._unclean = False
+        """Whether a write failed that may have left something behind the end."""
+
+        self.count = 0
+        """How many records wait."""
+
+        self._oldest: datetime | None = None
+        self.torn = 0
+        """Bytes at the end that were never written whole, and so never acknowledged."""
+
+        self.damaged = False
+        """Whether there are records behind what cannot be read: those were acknowledged once."""
+
+    @classmethod
+    def adopt(cls, path: Path, file: int) -> Self:
+        """Return what a process that is gone left at *path*, which is open and locked as *file*.
+
+        Every record before the first line that is not whole can be delivered.
+        """
+        spool = cls(path, limit=0)
+        spool._file = file
+        with open(file, "rb", closefd=False) as lines:
+            for line in lines:
+                record = _sound(line)
+                if record is not None and not spool.torn:
+                    spool._end += len(line)
+                    spool.count += 1
+                    spool._oldest = spool._oldest or record.entry.time
+                else:
+                    spool.torn += len(line)
+                    spool.damaged |= record is not None
+        return spool
+
+    @property
+    def waiting(self) -> int:
+        """The bytes that wait."""
+        return self._end - self._delivered
+
+    @property
+    def oldest(self) -> datetime | None:
+        """When the first of the records that wait was made, or the last before it."""
+        return self._oldest
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Put *records* behind what waits; when this returns they are on the disk, all of them.
+
+        Raises `SpoolUnusable`, and then none of them is there.
+        """
+        lines = b"".join(map(line_of, records))
+        if self._end + len(lines) > self._limit:
+            raise SpoolUnusable(f"the spool {self.path} is full: {self._end} bytes wait in it")
+        try:
+            self._open()
+            self._write(lines)
+        except OSError as error:
+            raise SpoolUnusable(f"the spool {self.path} cannot be written: {error}") from error
+        self._end += len(lines)
+        self.count += len(records)
+        self._oldest = self._oldest or records[0].entry.time
+
+    def _open(self) -> None:
+        if self._file >= 0:
+            return
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Locked before it has its name: nobody else can take it for one that was left behind.
+        draft = self.path.with_name(f".{self.path.name}")
+        file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            draft.rename(self.path)
+            _sync_folder(self.path.parent)
+        except OSError:
+            os.close(file)
+            raise
+        self._file = file
+
+    def _write(self, lines: bytes) -> None:
+        try:
+            if self._unclean:
+                os.ftruncate(self._file, self._end)
+            self._unclean = True
+            _write_at(self._file, lines, self._end)
+            os.fsync(self._file)
+        except OSError:
+            # A part of a line may be there. If it cannot be cut off now, it will be before the next
+            # write; after a crash it is seen to be torn.
+            with suppress(OSError):
+                os.ftruncate(self._file, self._end)
+                self._unclean = False
+            raise
+        self._unclean = False
+
+    def next(self, most: int) -> Batch:
+        """Return up to *most* records that come next, or raise `RecordMalformed`."""
+        size = _CHUNK
+        while True:
+            chunk = os.pread(self._file, min(size, self.waiting), self._delivered)
+            lines = chunk.splitlines(keepends=True)[:most]
+            whole = [line for line in lines if line.endswith(b"\n")]
+            if whole or size >= self.waiting:
+                break
+            size *= 2
+        end = self._delivered + sum(map(len, whole))
+        return Batch([parse_line(line) for line in whole], end)
+
+    def passed(self, batch: Batch) -> None:
+        """Go on behind *batch*, which was delivered; the last one takes the file with it."""
+        self._delivered = batch.end
+        self.count -= len(batch.records)
+        self._oldest = batch.records[-1].entry.time if self.count else None
+        if not self.waiting:
+            self.discard()
+
+    def put_aside(self) -> Path:
+        """Keep the file for people to look at, under a name that is not delivered any more."""
+        aside = self.path.with_name(f"{self.path.name}{DAMAGED}")
+        with suppress(OSError):
+            self.path.rename(aside)
+        self.close()
+        self._end = self._delivered = self.count = 0
+        self._oldest = None
+        return aside
+
+    def close(self) -> None:
+        """Leave the file, and what still waits in it, to whoever looks next."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def discard(self) -> None:
+        """Take the file away: nothing waits in it."""
+        if self.damaged:
+            self.put_aside()
+            return
+        try:
+            self.path.unlink()
+        except OSError:
+            return  # a read-only volume: new records go behind those that were delivered
+        self.close()
+        self._end = self._delivered = 0
+
+
+def new_spool(folder: Path, writer: str, limit: int) -> Spool:
+    """Return the spool of *writer*'s chain, which takes *limit* bytes; made when it is needed."""
+    return Spool(folder / f"{writer}{SUFFIX}", limit)
+
+
+def left_overs(folder: Path) -> Iterator[Spool]:
+    """Yield the spools in *folder* that nobody holds, and hold them."""
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        file = _locked(path)
+        if file is not None:
+            yield Spool.adopt(path, file)
+
+
+def _locked(path: Path) -> int | None:
+    """Return the open file if nobody else has it."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None  # somebody delivered it just now, or it is not ours to read
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(path.stat(), os.fstat(file)):
+            return file
+    except OSError:
+        pass
+    os.close(file)
+    return None
+
+
+def _sound(line: bytes) -> Record | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        record = parse_line(line)
+    except RecordMalformed:
+        return None
+    return record if hashlib.sha256(record.body).hexdigest() == record.digest else None
+
+
+def _write_at(file: int, content: bytes, place: int) -> None:
+    view = memoryview(content)
+    while view:
+        written = os.pwrite(file, view, place)
+        view, place = view[written:], place + written
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in *folder* outlive a power cut."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,274 @@
+"""The ledger protocol on SQLite."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from glasswarden.ledger.bodies import Bodies
+from glasswarden.ledger.errors import LedgerConflict, LedgerUnavailable
+from glasswarden.ledger.ledger import LegalHold, Row
+from glasswarden.ledger.question import Indexed, Question, fields_of, indexed
+from glasswarden.ledger.record import Head, Opened, Record, read_record
+from glasswarden.ledger.sqlite.failures import failure_of
+from glasswarden.ledger.sqlite.questions import statement_of
+from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout
+from glasswarden.ledger.sqlite.values import (
+    EPOCH,
+    bytes_of,
+    first_id,
+    joined,
+    microseconds_of,
+    moment_of,
+    restored,
+    separated,
+    stored,
+)
+
+ROWS_AT_ONCE: Final = 500
+"""A walk reads this many, then lets go: one long read keeps the write-ahead log from shrinking."""
+
+_COLUMNS: Final = ", ".join(f'"{name}"' for name in Indexed._fields)
+_ROW: Final = f"{_COLUMNS}, fields, body, digest, signature"
+_INSERT: Final = (
+    f"INSERT INTO record ({_ROW}) VALUES"  # noqa: S608 - names of columns
+    f" ({', '.join('?' * (len(Indexed._fields) + 4))})"
+)
+_MOVE: Final = (
+    "INSERT INTO chain (writer, sequence, digest, witnessed) VALUES (?, ?, ?, 0)"
+    " ON CONFLICT (writer) DO UPDATE SET sequence = excluded.sequence, digest = excluded.digest"
+    " WHERE excluded.sequence > chain.sequence"
+)
+_WITNESS: Final = (
+    "INSERT INTO chain (writer, sequence, digest, witnessed) VALUES (?, 0, x'', ?)"
+    " ON CONFLICT (writer) DO UPDATE SET witnessed = max(witnessed, excluded.witnessed)"
+)
+# From one writer to the next on the index: DISTINCT would walk all of it.
+_WRITERS: Final = """
+    WITH RECURSIVE found (writer) AS (
+        SELECT min(writer) FROM record
+        UNION ALL
+        SELECT (SELECT min(writer) FROM record WHERE writer > found.writer) FROM found
+        WHERE found.writer IS NOT NULL
+    )
+    SELECT writer FROM found WHERE writer IS NOT NULL
+"""
+_OPEN_GRANTS: Final = """
+    SELECT body, digest, signature FROM record AS issued INDEXED BY record_grant_expires
+    WHERE grant_expires > ? AND cluster = ? AND grant_act IN ('issued', 'approved', 'extended')
+      AND NOT EXISTS (
+        SELECT 1 FROM record AS other INDEXED BY record_grant
+        WHERE other."grant" = issued."grant" AND other."grant" <> ''
+          AND other.cluster = issued.cluster
+          AND (other.grant_act = 'closed'
+               OR other.grant_act IN ('approved', 'extended') AND other.id > issued.id)
+      )
+      AND NOT EXISTS (
+        SELECT 1 FROM record AS newer INDEXED BY record_object
+        WHERE newer.name = issued.name AND newer.namespace = issued.namespace
+          AND newer.id > issued.id AND newer.grant_act IN ('issued', 'approved', 'closed')
+          AND newer.kind = issued.kind AND newer."group" = issued."group"
+          AND newer.cluster = issued.cluster
+      )
+    ORDER BY id DESC
+"""
+
+
+class SqliteLedger:
+    """Records in one file. Several processes may append to it, each through its own instance."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, turns: Turns, bodies: Bodies
+    ) -> None:
+        self._connection = connection
+        self.path = path
+        self._turns = turns
+        self._bodies = bodies
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Store *records*, all or none; when this returns they are on the disk."""
+        rows = [self._row(record) for record in records]  # before it is our turn
+        with self._transaction():
+            self._store(records, rows)
+
+    def ask(self, question: Question) -> list[Record]:
+        """Return the records that *question* wants, newest first, no more than its limit."""
+        statement = statement_of(question)
+        return self._records(statement.text, *statement.values)
+
+    def open_grants(self, cluster: str, now: datetime) -> list[Record]:
+        """Return the last issue or extension of each grant that is open at *now*, newest first."""
+        return self._records(_OPEN_GRANTS, microseconds_of(now), cluster)
+
+    def heads(self) -> list[Head]:
+        """Return the end of every chain."""
+        return self._heads("sequence > 0")
+
+    def unwitnessed(self) -> list[Head]:
+        """Return the ends of chains that moved since an `Opened` last named them."""
+        return self._heads("sequence > witnessed")
+
+    def writers(self) -> list[str]:
+        """Return whose records there are, sorted."""
+        return [writer for (writer,) in self._query(_WRITERS)]
+
+    def signed(self) -> Iterator[Row]:
+        """Yield the rows that carry a signature by id, oldest first."""
+        last = b""
+        while found := self._rows("id > ? AND signature <> ''", "id", last):
+            yield from found
+            last = bytes_of(found[-1].columns.id)
+
+    def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
+        """Yield the rows of one chain in order of sequence, from behind *after*."""
+        while found := self._rows("writer = ? AND sequence > ?", "sequence", writer, after):
+            yield from found
+            after = found[-1].columns.sequence
+
+    def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
+        """Yield all rows by id, oldest first, a few at a time."""
+        start = since or EPOCH
+        test, last = "id >= ?", first_id(start)
+        while found := self._rows(f"{test} AND time >= ?", "id", last, microseconds_of(start)):
+            yield from found
+            test, last = "id > ?", bytes_of(found[-1].columns.id)
+
+    def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
+        """Cut a chain's places up to *through* but those in *keep*; store *stone*, all at once."""
+        with self._transaction():
+            self._connection.execute(
+                "DELETE FROM record WHERE writer = ? AND sequence <= ?"
+                " AND sequence NOT IN (SELECT value FROM json_each(?))",
+                (writer, through, json.dumps(list(keep))),
+            )
+            self._store([stone], [self._row(stone)])
+
+    def holds(self) -> list[LegalHold]:
+        """Return the legal holds in force, oldest first."""
+        found = self._query("SELECT ticket, since, by, why FROM legal_hold ORDER BY since, ticket")
+        return [LegalHold(ticket, moment_of(since), by, why) for ticket, since, by, why in found]
+
+    def hold(self, hold: LegalHold) -> None:
+        """Put a legal hold on a ticket; one that is there stays as it is."""
+        with self._transaction():
+            self._connection.execute(
+                "INSERT INTO legal_hold VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (hold.ticket, microseconds_of(hold.since), hold.by, hold.why),
+            )
+
+    def release(self, ticket: str) -> bool:
+        """Lift the hold on *ticket*; tell whether there was one."""
+        with self._transaction():
+            cursor = self._connection.execute("DELETE FROM legal_hold WHERE ticket = ?", (ticket,))
+        return cursor.rowcount > 0
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._connection.close()
+        self._turns.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Commit what is done inside, or nothing of it."""
+        try:
+            with self._turns.taken():
+                # IMMEDIATE: who reads first and writes later fails where another wrote between.
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    self._connection.rollback()
+                    raise
+        except sqlite3.Error as error:
+            raise failure_of(self.path, "written", error) from error
+        except (TurnTimeout, OSError) as error:
+            raise LedgerUnavailable(f"the ledger {self.path} cannot be written: {error}") from error
+
+    def _store(self, records: Sequence[Record], rows: Sequence[tuple[object, ...]]) -> None:
+        try:
+            self._connection.executemany(_INSERT, rows)
+        except sqlite3.IntegrityError:
+            for record, row in zip(records, rows, strict=True):
+                if not self._has(record):
+                    self._connection.execute(_INSERT, row)
+        self._connection.executemany(_MOVE, _ends(records))
+        if witnessed := _witnessed_by(records):
+            self._connection.executemany(_WITNESS, witnessed)
+
+    def _has(self, record: Record) -> bool:
+        """Tell whether *record* is there; raise `LedgerConflict` where another is in its place."""
+        entry = record.entry
+        found = self._connection.execute(
+            "SELECT digest FROM record WHERE writer = ? AND sequence = ?"
+            " UNION ALL SELECT digest FROM record WHERE id = ?",
+            (entry.writer, entry.sequence, bytes_of(entry.id)),
+        ).fetchall()
+        if any(digest.hex() != record.digest for (digest,) in found):
+            raise LedgerConflict(
+                f"another record stands at {entry.sequence} in the chain of {entry.writer},"
+                f" or has the id {entry.id}"
+            )
+        return bool(found)
+
+    def _row(self, record: Record) -> tuple[object, ...]:
+        return (
+            *stored(indexed(record.entry)),
+            joined(fields_of(record.entry)),
+            self._bodies.pack(record.body),
+            bytes.fromhex(record.digest),
+            record.signature,
+        )
+
+    def _records(self, statement: str, *values: object) -> list[Record]:
+        unpack = self._bodies.unpack
+        return [
+            read_record(unpack(body), digest.hex(), signature)
+            for body, digest, signature in self._query(statement, *values)
+        ]
+
+    def _heads(self, test: str) -> list[Head]:
+        found = self._query(
+            f"SELECT writer, sequence, digest FROM chain WHERE {test} ORDER BY writer"  # noqa: S608
+        )
+        return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
+
+    def _rows(self, test: str, order: str, *values: object) -> list[Row]:
+        unpack = self._bodies.unpack
+        found = self._query(
+            f"SELECT {_ROW} FROM record WHERE {test} ORDER BY {order} LIMIT ?",  # noqa: S608
+            *values,
+            ROWS_AT_ONCE,
+        )
+        return [
+            Row(restored(columns), unpack(body), digest.hex(), signature, separated(fields))
+            for *columns, fields, body, digest, signature in found
+        ]
+
+    def _query(self, statement: str, *values: object) -> list[Any]:
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise failure_of(self.path, "read", error) from error
+
+
+def _ends(records: Sequence[Record]) -> list[tuple[str, int, bytes]]:
+    """Return how far each chain goes that *records* continue."""
+    ends: dict[str, Record] = {}
+    for record in records:
+        end = ends.get(record.entry.writer)
+        if end is None or end.entry.sequence < record.entry.sequence:
+            ends[record.entry.writer] = record
+    return [(writer, end.entry.sequence, bytes.fromhex(end.digest)) for writer, end in ends.items()]
+
+
+def _witnessed_by(records: Sequence[Record]) -> list[tuple[str, int]]:
+    return [
+        (head.writer, head.sequence)
+        for record in records
+        if isinstance(record.entry, Opened)
+        for head in record.entry.heads
+    ]

@@ -1,0 +1,86 @@
+"""Values as SQLite keeps them: ids as bytes, moments as microseconds, paths in one piece."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
+
+from glasswarden.ledger.question import Indexed
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
+_ID_BYTES: Final = 16
+
+BETWEEN_FIELDS: Final = "\0"
+"""No searchable text has it, so a path can be looked for with its ends."""
+
+
+def bytes_of(record_id: str) -> bytes:
+    """Return an id in 16 bytes, which sort as its text does."""
+    return bytes.fromhex(record_id.replace("-", ""))
+
+
+def first_id(moment: datetime) -> bytes:
+    """Return the least id that a record of *moment* can have: ids begin with milliseconds."""
+    return (microseconds_of(moment) // 1000).to_bytes(6, "big").ljust(16, b"\0")
+
+
+def microseconds_of(moment: datetime) -> int:
+    """Return *moment* as a number."""
+    return (moment - EPOCH) // _MICROSECOND
+
+
+def moment_of(microseconds: int) -> datetime:
+    """Return the moment that `microseconds_of` made a number; no number is refused."""
+    try:
+        return EPOCH + microseconds * _MICROSECOND
+    except OverflowError:
+        return _LATEST if microseconds > 0 else _EARLIEST
+
+
+def joined(paths: Iterable[str]) -> bytes:
+    """Return *paths* in one piece, each between separators."""
+    text = BETWEEN_FIELDS.join(paths)
+    return f"{BETWEEN_FIELDS}{text}{BETWEEN_FIELDS}".encode() if text else b""
+
+
+@lru_cache(maxsize=4096)
+def separated(fields: bytes) -> tuple[str, ...]:
+    """Return the paths that `joined` put together, sorted; what it did not is one odd path."""
+    text = fields.decode(errors="replace")
+    paths = tuple(text[1:-1].split(BETWEEN_FIELDS)) if text else ()
+    return tuple(sorted(paths)) if joined(paths) == fields else (text,)
+
+
+def stored(columns: Indexed) -> tuple[object, ...]:
+    """Return *columns* as they are kept."""
+    expires = columns.grant_expires
+    return (
+        bytes_of(columns.id),
+        microseconds_of(columns.time),
+        *columns[2:-1],
+        None if expires is None else microseconds_of(expires),
+    )
+
+
+def restored(columns: Sequence[Any]) -> Indexed:
+    """Return the columns that `stored` made values of, or somebody who changed them since."""
+    expires = columns[-1]
+    return Indexed._make(
+        (
+            _text_of(columns[0]),
+            moment_of(columns[1]),
+            *columns[2:-1],
+            None if expires is None else moment_of(expires),
+        )
+    )
+
+
+def _text_of(record_id: bytes) -> str:
+    # Several times faster than `UUID` would say the same.
+    text = record_id.hex()
+    if len(record_id) != _ID_BYTES:
+        return text
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -1,0 +1,61 @@
+"""How to get in by hand after all: the last lines of a denial."""
+
+from datetime import datetime
+from typing import Final
+
+from glasswarden.kube.objects import Ref
+from glasswarden.policy.breakglass.duration import render_duration
+from glasswarden.policy.breakglass.rules import Rule
+from glasswarden.policy.document import Approval, BreakGlassRule
+from glasswarden.policy.granting import grant_use
+from glasswarden.policy.judgement import rule_for
+from glasswarden.policy.policy import Policy
+from glasswarden.policy.write import Write
+
+# kubectl knows these by their kind alone.
+_SHORT: Final = frozenset({"", "apps", "batch", "autoscaling", "networking.k8s.io"})
+
+
+def advice(write: Write, policy: Policy, now: datetime) -> list[str]:
+    """Return what a person who was refused can do about it by breaking the glass."""
+    why = grant_use(write, policy, now)
+    lines = [f"Break-glass: {why}."] if isinstance(why, str) and why else []
+    rule = rule_for(write, policy, now)
+    if rule is None:
+        return [*lines, _who(write, policy)]
+    if lines and write.glass.before.texts != write.glass.after.texts:
+        return lines  # they have just asked, and know how
+    second = (
+        f" ({people_of(rule.document.approval)} must approve)" if rule.document.approval else ""
+    )
+    return [*lines, f"To break the glass{second}:", f"  {command(write.target, rule)}"]
+
+
+def command(ref: Ref, rule: Rule) -> str:
+    """Return the command that asks for a grant on the object, to be filled in."""
+    words = f'--ticket TICKET --reason "REASON" --ttl {render_duration(rule.longest_ttl)}'
+    return f"kubectl glasswarden break {resource(ref)} {words}"
+
+
+def resource(ref: Ref) -> str:
+    """Return the object as kubectl's arguments name it."""
+    kind = ref.kind.lower() if ref.group in _SHORT else f"{ref.kind.lower()}.{ref.group}"
+    return f"{kind}/{ref.name} -n {ref.namespace}" if ref.namespace else f"{kind}/{ref.name}"
+
+
+def _who(write: Write, policy: Policy) -> str:
+    """Return who may break the glass, where the writer may not."""
+    people = [
+        people_of(rule.document)
+        for rule in policy.glass
+        if rule.is_about(write.target, write.owner, write.labels)
+    ]
+    if not people:
+        return "Nobody may break the glass here: the policy has no rule for it."
+    return f"Who may break the glass here: {', '.join(dict.fromkeys(people))}."
+
+
+def people_of(subjects: BreakGlassRule | Approval) -> str:
+    """Return who is meant, in words."""
+    users = [f"user {name}" for name in subjects.users]
+    return ", ".join([*users, *(f"group {name}" for name in subjects.groups)])

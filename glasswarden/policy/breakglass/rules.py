@@ -1,0 +1,135 @@
+"""The rules of break-glass, made ready: who may ask, where and when, and on which conditions."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from glasswarden.kube.diff import Change
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.owners import Owner
+from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
+from glasswarden.policy import document as doc
+from glasswarden.policy.actor import Actor
+from glasswarden.policy.breakglass.duration import parse_duration
+from glasswarden.policy.matching import Names, Place, names_of, place_of
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Users and groups."""
+
+    users: Names
+    groups: Names
+
+    def __contains__(self, actor: Actor) -> bool:
+        return actor.name in self.users or bool(self.groups_of(actor))
+
+    def groups_of(self, actor: Actor) -> tuple[str, ...]:
+        """Return those of *actor*'s groups that are meant."""
+        return tuple(group for group in actor.groups if group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class OfficeHours:
+    """A part of the week, or all the rest of it."""
+
+    days: frozenset[int]
+    """Counted from Monday, which is 0."""
+    start: time
+    end: time
+    zone: ZoneInfo
+    outside: bool
+
+    def __contains__(self, now: datetime) -> bool:
+        there = now.astimezone(self.zone)
+        inside = there.weekday() in self.days and self.start <= there.time() < self.end
+        return inside is not self.outside
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of the policy."""
+
+    document: doc.BreakGlassRule
+    place: Place
+    people: People
+    hours: OfficeHours | None
+    ticket: re.Pattern[str]
+    default_ttl: timedelta
+    longest_ttl: timedelta
+    closed: tuple[PathPattern, ...]
+    approvers: People | None
+    within: timedelta
+    """How long a request waits for them."""
+
+    @property
+    def name(self) -> str:
+        """How refusals and records call it."""
+        return self.document.name
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it matters how many grants are open already."""
+        most = self.document.most_open
+        return most.person is not None or most.namespace is not None
+
+    def is_for(self, actor: Actor, now: datetime) -> bool:
+        """Tell whether *actor* may ask by this rule at this hour."""
+        return actor in self.people and (self.hours is None or now in self.hours)
+
+    def is_about(self, ref: Ref, owner: Owner | None, labels: Mapping[str, object]) -> bool:
+        """Tell whether a grant on the object can be had by this rule.
+
+        A Namespace is in itself. A grant on it covers those of the objects in it that the rule is
+        about: that is asked of each when it is written to.
+        """
+        if is_namespace(ref):
+            itself = replace(ref, namespace=ref.name)
+            return self.document.namespace_wide and self.place.fits(itself, owner, labels)
+        return self.place.fits(ref, owner, labels)
+
+    def closed_by(self, change: Change) -> PathPattern | None:
+        """Return the pattern that keeps the field of *change* closed, if one does."""
+        for pattern in self.closed:
+            if any(overlaps(pattern, change.path, value) for value in (change.old, change.new)):
+                return pattern
+        return None
+
+
+def is_namespace(ref: Ref) -> bool:
+    """Tell whether *ref* is a Namespace."""
+    return ref.kind == "Namespace" and not ref.group
+
+
+def rules_of(rules: Iterable[doc.BreakGlassRule]) -> tuple[Rule, ...]:
+    """Return *rules*, ready to be asked; the document has been checked."""
+    return tuple(_rule(each) for each in rules)
+
+
+def _rule(rule: doc.BreakGlassRule) -> Rule:
+    approval = rule.approval
+    return Rule(
+        rule,
+        place_of(rule),
+        People(names_of(rule.users), names_of(rule.groups)),
+        _hours(rule.hours) if rule.hours else None,
+        re.compile(rule.ticket),
+        parse_duration(rule.ttl.default),
+        parse_duration(rule.ttl.longest),
+        tuple(map(parse_pattern, rule.closed)),
+        People(names_of(approval.users), names_of(approval.groups)) if approval else None,
+        parse_duration(approval.within) if approval else timedelta(),
+    )
+
+
+def _hours(hours: doc.Hours) -> OfficeHours:
+    week = list(doc.Day)
+    return OfficeHours(
+        frozenset(week.index(day) for day in hours.days),
+        time.fromisoformat(hours.start),
+        time.fromisoformat(hours.end),
+        ZoneInfo(hours.timezone),
+        hours.outside,
+    )

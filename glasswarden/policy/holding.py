@@ -1,0 +1,103 @@
+"""The hold: what becomes of a reconciler's own write while a grant is in force.
+
+The fields that were changed under the grant stay as they are live, everything else comes through,
+so the reconciler neither reverts a fix under somebody's hands nor fails because of it. Which fields
+these are stands in the signed stamp on the object; when the grant is over nothing is left to do.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from glasswarden.kube.hold import held
+from glasswarden.kube.objects import Object
+from glasswarden.kube.paths import Path, parse_path
+from glasswarden.kube.release import released
+from glasswarden.kube.scaled import scaled_since
+from glasswarden.policy.breakglass.stamp import Stamp
+from glasswarden.policy.intent import grant_around, live_grant
+from glasswarden.policy.operation import GrantOperation
+from glasswarden.policy.policy import Policy
+from glasswarden.policy.write import Write
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a reconciler's write becomes."""
+
+    object: Object
+    """As proposed, but for the held fields."""
+    paths: tuple[Path, ...]
+    """The held fields."""
+    stamp: Stamp | None
+    """What the object is to be stamped with, where the stamp that it has is not right any more."""
+
+
+def reconciles(write: Write, policy: Policy) -> bool:
+    """Tell whether *write* is one of the reconciler that the object belongs to."""
+    return write.owner is not None and policy.trusts(write.actor, write.owner)
+
+
+def holding_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
+    """Return the grant that keeps the object's reconciler from undoing its changes, if one does."""
+    stamp = live_grant(write, policy, now)
+    return stamp if stamp is not None and _holds(stamp, policy) else None
+
+
+def hold(
+    write: Write, live: Object, proposed: Object, policy: Policy, now: datetime
+) -> Holding | None:
+    """Return what becomes of a reconciler's *write*, or nothing where no hold is in force."""
+    begun = holding_grant(write, policy, now)
+    stamp = begun or _beginning(write, policy, now)
+    if stamp is None:
+        return None
+    wanted = _changed_under(stamp, live, write.manager)
+    over = released(live, proposed, wanted, write.manager)
+    paths = tuple(path for path in wanted if path not in over)
+    if begun is None and not paths:
+        return None
+    return Holding(held(live, proposed, paths), paths, _renewed(stamp, paths, write))
+
+
+def _holds(stamp: Stamp, policy: Policy) -> bool:
+    """Tell whether the grant holds. A rule that left the policy took its grants with it."""
+    return stamp.hold and policy.glass_rule(stamp.rule) is not None
+
+
+def _beginning(write: Write, policy: Policy, now: datetime) -> Stamp | None:
+    """Return a stamp to begin with, for an object that only its Namespace has a grant for."""
+    around = grant_around(write, policy, now)
+    if around is None or not _holds(around, policy) or live_grant(write, policy, now) is not None:
+        return None
+    return msgspec.structs.replace(around, held=(), namespace=write.glass.namespace_uid)
+
+
+def _changed_under(stamp: Stamp, live: Object, manager: str) -> tuple[Path, ...]:
+    """Return the fields that were changed under the grant.
+
+    A scale can leave no stamp; that it happened is learned from the object now. Its trace outlives
+    the hold, so one that the owner has agreed to since is none that counts.
+    """
+    remembered = tuple(map(parse_path, stamp.held))
+    if GrantOperation.SCALE not in stamp.operations:
+        return remembered
+    scaled = scaled_since(live, stamp.start)
+    known = {*remembered, *released(live, live, scaled, manager)}
+    return (*remembered, *(path for path in scaled if path not in known))
+
+
+def _renewed(stamp: Stamp, paths: tuple[Path, ...], write: Write) -> Stamp | None:
+    """Return *stamp* for *paths*, or nothing where the object has it already."""
+    texts = tuple(sorted(map(str, paths)))
+    known = write.glass.before.grant
+    if isinstance(known, Stamp) and (known.held, known.expires) == (texts, stamp.expires):
+        return None
+    return msgspec.structs.replace(
+        stamp,
+        uid=write.target.uid,
+        version=write.glass.version,
+        held=texts,
+        trial=write.dry_run,
+    )

@@ -1,0 +1,230 @@
+"""The examination: one check a question, each with what was found and what to do about it.
+
+Nothing is changed. The one write that is tried is a dry run: it makes the API server ask the
+webhook, which is the only way to know that it can.
+"""
+
+import base64
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from certs.authority import BACKDATE, names_of
+from certs.files import StateUnreadable
+from certs.rotation import Phase, State, is_due
+from glasswarden.cluster.objects import ClusterError, Forbidden, Object
+from glasswarden.policy.policy import Policy
+from glasswarden.setup.installation import MUTATING, VALIDATING, Installation, NotInstalled
+from webhook.policy_file import PolicyUnreadable
+from webhook.registration import Endpoint, mutating_configuration, validating_configuration
+
+SKEW: Final = timedelta(seconds=5)
+"""The API server's clock shows whole seconds, and the answer takes its time."""
+
+PROBE: Final = "glasswarden-doctor"
+_MARKS: Final = {
+    "kustomize.toolkit.fluxcd.io/name": PROBE,
+    "kustomize.toolkit.fluxcd.io/namespace": PROBE,
+}
+
+
+class Health(StrEnum):
+    """What a check came to."""
+
+    WELL = "well"
+    UNSURE = "unsure"
+    """It could not be told, or wants watching."""
+    ILL = "ill"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    subject: str
+    health: Health
+    says: str
+    advice: str = ""
+
+
+def examine(
+    installation: Installation, now: Callable[[], datetime], policy: Policy | None = None
+) -> Iterator[Finding]:
+    """Yield a finding for each part; *policy* is the one meant, if not the one that is mounted."""
+    yield from _tried("clock", lambda: clock(installation.objects.time(), now()))
+    registered = installation.registered()
+    state, found = _certificate(installation, registered, now())
+    yield found
+    try:
+        policy = policy or installation.policy()
+    except (ClusterError, NotInstalled, PolicyUnreadable) as error:
+        yield Finding("policy", Health.ILL, str(error), "glasswarden policy check policy.yaml")
+    else:
+        yield Finding("policy", Health.WELL, f"digest {policy.digest[:12]}")
+    yield from registration(registered, policy, state)
+    if policy is not None and policy.glass:
+        yield stamping(installation.registered(MUTATING), policy, state)
+    yield from _tried("endpoints", lambda: _endpoints(installation, registered))
+    if registered is not None:
+        yield from _tried("reachability", lambda: reachability(installation))
+
+
+def _certificate(
+    installation: Installation, registered: Object | None, now: datetime
+) -> tuple[State | None, Finding]:
+    try:
+        state = installation.certificates().read()
+    except (ClusterError, OSError, StateUnreadable) as error:
+        return None, Finding("certificate", Health.ILL, str(error), "glasswarden certs issue")
+    return state, certificate(state, installation.hosts(registered), now)
+
+
+def _tried(subject: str, check: Callable[[], Finding]) -> Iterator[Finding]:
+    try:
+        yield check()
+    except ClusterError as error:
+        yield Finding(subject, Health.UNSURE, str(error))
+
+
+def clock(theirs: datetime, ours: datetime) -> Finding:
+    """Judge how far apart two clocks are."""
+    skew = abs(ours - theirs)
+    says = f"{skew.total_seconds():.0f} s between this machine and the API server"
+    if skew > BACKDATE:
+        return Finding("clock", Health.ILL, says, "set the clocks: certificates look not yet valid")
+    if skew > SKEW:
+        return Finding("clock", Health.UNSURE, says, "let both follow a time server")
+    return Finding("clock", Health.WELL, says)
+
+
+def certificate(state: State | None, hosts: set[str], now: datetime) -> Finding:
+    """Judge the serving certificate."""
+    subject = "certificate"
+    if state is None:
+        return Finding(subject, Health.ILL, "there is none", "is the keeper running?")
+    left = state.expires - now
+    says = f"{state.phase}, valid for {left.days} days"
+    if left <= timedelta():
+        return Finding(subject, Health.ILL, "it has expired", "glasswarden certs rotate, twice")
+    names = names_of(state.serving.certificate)
+    if lacking := hosts - {*names}:
+        says = f"it is for {', '.join(names)}, not for {', '.join(sorted(lacking))}"
+        return Finding(subject, Health.ILL, says, "start the keeper with that --host")
+    if state.phase is Phase.STEADY and is_due(state, names, now):
+        return Finding(subject, Health.UNSURE, f"{says}, due for renewal", "see the keeper's log")
+    return Finding(subject, Health.WELL, says)
+
+
+def registration(
+    registered: Object | None, policy: Policy | None, state: State | None
+) -> Iterator[Finding]:
+    """Judge the webhook configuration: whether it is there, of this policy, of this authority."""
+    advice = "glasswarden install --apply"
+    if registered is None:
+        says = f"{VALIDATING.resource}/{VALIDATING.name} is not there: nothing is guarded"
+        yield Finding("registration", Health.ILL, says, advice)
+        return
+    if policy is not None:
+        yield made_from(registered, policy)
+        # Where the webhook is does not matter here: only what it is asked about.
+        yield conditions(registered, validating_configuration(policy, Endpoint("", b"", "")))
+    if state is not None:
+        yield trust(registered, state)
+
+
+def stamping(registered: Object | None, policy: Policy, state: State | None) -> Finding:
+    """Judge whether whoever may break the glass can: the mutating configuration stamps grants."""
+    subject, advice = "break-glass", "glasswarden install --apply"
+    if registered is None:
+        says = f"{MUTATING.resource}/{MUTATING.name} is not there: no grant is ever stamped"
+        return Finding(subject, Health.ILL, says, advice)
+    wanted = mutating_configuration(policy, Endpoint("", b"", ""))
+    found = [made_from(registered, policy), conditions(registered, wanted)]
+    found += [trust(registered, state)] if state is not None else []
+    ill = [each for each in found if each.health is not Health.WELL]
+    if not ill:
+        return Finding(subject, Health.WELL, "grants can be stamped")
+    return Finding(subject, Health.ILL, "; ".join(each.says for each in ill), advice)
+
+
+def made_from(registered: Object, policy: Policy) -> Finding:
+    """Judge whether the configuration follows from *policy*."""
+    digest = registered["metadata"].get("annotations", {}).get("glasswarden.io/policy", "")
+    if digest == policy.digest:
+        return Finding("registration", Health.WELL, "made from this policy")
+    says = f"made from another policy, digest {digest[:12] or 'unknown'}"
+    return Finding("registration", Health.ILL, says, "glasswarden install --apply")
+
+
+def conditions(registered: Object, wanted: Object) -> Finding:
+    """Judge what the API server asks about: conditions, rules, what happens without an answer."""
+    live = {entry["name"]: entry for entry in registered.get("webhooks") or ()}
+    differences = [
+        f"{entry['name']}: {key}"
+        for entry in wanted["webhooks"]
+        for key, value in entry.items()
+        if key != "clientConfig" and not _holds(live.get(entry["name"], {}).get(key), value)
+    ]
+    extra = live.keys() - {entry["name"] for entry in wanted["webhooks"]}
+    differences += (f"{name}: not of this policy" for name in sorted(extra))
+    if not differences:
+        return Finding("conditions", Health.WELL, "as the policy says")
+    says = f"not as the policy says: {', '.join(differences)}"
+    return Finding("conditions", Health.ILL, says, "glasswarden install --apply")
+
+
+def _holds(live: Any, wanted: Any) -> bool:  # noqa: ANN401 - JSON
+    """Tell whether *live* says all that *wanted* says; the API server adds defaults."""
+    if isinstance(wanted, dict):
+        return isinstance(live, dict) and all(_holds(live.get(k), v) for k, v in wanted.items())
+    if isinstance(wanted, list):
+        return (
+            isinstance(live, list)
+            and len(live) == len(wanted)
+            and all(_holds(one, other) for one, other in zip(live, wanted, strict=True))
+        )
+    return bool(live == wanted)
+
+
+def trust(registered: Object, state: State) -> Finding:
+    """Judge whether the API server trusts what is, and what will be, served."""
+    wanted = base64.b64encode(state.bundle).decode()
+    entries = registered.get("webhooks") or ()
+    others = [e["name"] for e in entries if e["clientConfig"].get("caBundle") != wanted]
+    if not others:
+        return Finding("caBundle", Health.WELL, f"{len(state.authorities)} trusted, as kept")
+    says = f"not the authorities that are kept: {', '.join(others)}"
+    return Finding("caBundle", Health.ILL, says, "see the keeper's log; glasswarden certs rotate")
+
+
+def _endpoints(installation: Installation, registered: Object | None) -> Finding:
+    entries = (registered or {}).get("webhooks") or ()
+    if any("url" in entry["clientConfig"] for entry in entries):
+        return Finding("endpoints", Health.WELL, "the webhook is registered by URL")
+    ready = installation.ready_addresses()
+    if not ready:
+        says = f"no ready pod behind Service {installation.namespace}/{installation.service}"
+        advice = f"kubectl get pods -n {installation.namespace}"
+        return Finding("endpoints", Health.ILL, says, advice)
+    return Finding("endpoints", Health.WELL, f"{len(ready)} ready")
+
+
+def reachability(installation: Installation, namespace: str = "default") -> Finding:
+    """Have the API server ask the webhook about a dry run, and judge what comes back."""
+    subject = "reachability"
+    metadata = {"name": PROBE, "namespace": namespace, "labels": _MARKS}
+    probe = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    try:
+        path = f"/api/v1/namespaces/{namespace}/configmaps"
+        warnings = installation.objects.rehearse(path, probe)
+    except Forbidden as error:
+        return Finding(subject, Health.UNSURE, f"not tried: {error}")
+    except ClusterError as error:
+        advice = "docs/runbooks/calls-fail.md"
+        return Finding(subject, Health.ILL, f"the API server got no answer: {error}", advice)
+    if any(PROBE in warning for warning in warnings):
+        return Finding(subject, Health.WELL, "the API server asked, and the webhook answered")
+    says = "the API server did not ask: Flux is not guarded here, or you are never asked about"
+    return Finding(subject, Health.UNSURE, says)

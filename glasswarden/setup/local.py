@@ -1,0 +1,151 @@
+"""The product on one machine, for a local cluster: certificates, SQLite, a webhook by URL.
+
+What is registered is taken off again before the webhook ends, whatever ends it; a process that is
+killed outright cannot do that, and `glasswarden uninstall --registration-only` does it instead.
+"""
+
+import http.client
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from certs.authority import spelled
+from certs.configurations import OURS
+from certs.files import StateUnreadable
+from certs.folder import Folder, issue_into
+from certs.rotation import is_due
+from glasswarden.cluster.objects import Objects
+from glasswarden.policy.policy import Policy
+from webhook.registration import Endpoint, configurations
+
+START_SECONDS: Final = 20.0
+STOP_SECONDS: Final = 10.0
+
+
+class NotStarted(Exception):
+    """The webhook did not start; the message ends with what it said last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Where a local webhook keeps its things, and where the API server finds it."""
+
+    folder: Path
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """What the API server calls."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"https://{host}:{self.port}"
+
+    @property
+    def bind(self) -> str:
+        """What the webhook listens on: no more than it must."""
+        return f"{self.host if _is_loopback(self.host) else '0.0.0.0'}:{self.port}"  # noqa: S104
+
+    @property
+    def ledger(self) -> str:
+        """The address of the ledger."""
+        return f"sqlite://{self.folder.resolve()}/ledger.db"
+
+    @property
+    def log(self) -> Path:
+        """Where the webhook's log goes."""
+        return self.folder / "webhook.log"
+
+
+def certificates_for(local: Local, now: datetime) -> Folder:
+    """Return the certificates in the folder; new ones where there are none, or old ones."""
+    folder, hosts = Folder(local.folder / "certs"), spelled([local.host])
+    try:
+        state = folder.read()
+    except StateUnreadable:
+        state = None
+    if state is None or is_due(state, hosts, now):
+        return issue_into(folder.path, hosts, now)
+    return folder
+
+
+@contextmanager
+def serving(
+    local: Local, certificates: Folder, policy: Path | None, kubeconfig: Path | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the webhook from its first answer to the end of the block."""
+    command = [sys.executable, "-m", "glasswarden", "webhook", "--bind", local.bind]
+    command += ["--certs", str(certificates.path), "--ledger", local.ledger]
+    command += ["--policy", str(policy)] if policy else []
+    command += ["--kubeconfig", str(kubeconfig)] if kubeconfig else []
+    with local.log.open("ab") as output:
+        # A session of its own: Ctrl-C reaches us, who take the registration off first.
+        process = subprocess.Popen(  # noqa: S603 - our own program, our own arguments
+            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
+        _wait_until_ready(local, certificates, process)
+        yield process
+    finally:
+        _stop(process)
+
+
+@contextmanager
+def asked(local: Local, certificates: Folder, objects: Objects, policy: Policy) -> Iterator[None]:
+    """Have the API server ask the webhook until the end of the block."""
+    token, bundle = certificates.read_caller_token(), certificates.authority.read_bytes()
+    both = configurations(policy, Endpoint(local.url, bundle, token))
+    try:
+        for which, configuration in zip(OURS, both, strict=True):
+            objects.apply(which.path, configuration)
+        yield
+    finally:
+        for which in OURS:
+            objects.delete(which.path)
+
+
+def _wait_until_ready(local: Local, certificates: Folder, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        if _answers(local, certificates):
+            return
+        time.sleep(0.1)
+    lines = local.log.read_text(errors="replace").splitlines()[-5:]
+    raise NotStarted("the webhook did not start; it said:\n" + "\n".join(lines))
+
+
+def _answers(local: Local, certificates: Folder) -> bool:
+    context = ssl.create_default_context(cafile=certificates.authority)
+    # Under whichever name the API server will call it, it is on this machine.
+    context.check_hostname = False
+    near = local.host if _is_loopback(local.host) else "127.0.0.1"
+    connection = http.client.HTTPSConnection(near, local.port, context=context, timeout=5)
+    with closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except OSError:
+            return False
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "127.0.0.1", "::1")

@@ -1,0 +1,1 @@
+"""What people see and are woken by: alerts and a dashboard, made from code. Pure."""

@@ -1,0 +1,162 @@
+"""The alerts: what each fires on, what it means for others, whose it is, and what to read.
+
+Few, and each one is something to act upon. `docs/runbooks` has a page for each.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+NAME: Final = "glasswarden"
+RUNBOOKS: Final = "docs/runbooks"
+
+_OURS: Final = 'name=~".+[.]glasswarden[.]io"'
+_DAY: Final = 24 * 3600
+
+
+class Severity(StrEnum):
+    """How soon somebody has to look."""
+
+    CRITICAL = "critical"
+    """Now, also at night."""
+    WARNING = "warning"
+    """During the next working day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert."""
+
+    name: str
+    expression: str
+    waits: str
+    severity: Severity
+    summary: str
+    impact: str
+    owner: str = "platform"
+
+    @property
+    def page(self) -> str:
+        """The name of its runbook's page."""
+        words = re.findall("[A-Z][a-z]+", self.name.removeprefix("Glasswarden"))
+        return f"{'-'.join(words).lower()}.md"
+
+
+ALERTS: Final = (
+    Alert(
+        "GlasswardenAway",
+        "absent(glasswarden_certificate_expiry_timestamp_seconds)",
+        "5m",
+        Severity.CRITICAL,
+        "No webhook of Glasswarden answers Prometheus.",
+        "Direct writes to guarded objects are refused. GitOps and unguarded objects go on.",
+    ),
+    Alert(
+        "GlasswardenCallsFail",
+        "sum(increase(apiserver_admission_webhook_rejection_count"
+        f'{{{_OURS},error_type="calling_webhook_error"}}[5m])) > 0',
+        "2m",
+        Severity.CRITICAL,
+        "The API server cannot get answers from the webhook.",
+        "Direct writes to guarded objects are refused, with the failed call as the reason.",
+    ),
+    Alert(
+        "GlasswardenFailedOpen",
+        f"sum(increase(apiserver_admission_webhook_fail_open_count{{{_OURS}}}[10m])) > 0",
+        "0m",
+        Severity.WARNING,
+        "Writes were let through because the webhook did not answer.",
+        "Some writes are in no record: the API server's audit log names them.",
+    ),
+    Alert(
+        "GlasswardenReviewsUnanswered",
+        'sum(increase(glasswarden_refused_requests_total{status=~"5.."}[5m])) > 0',
+        "2m",
+        Severity.CRITICAL,
+        "The webhook answers reviews with errors.",
+        "Direct writes to guarded objects are refused; most likely no record can be stored.",
+    ),
+    Alert(
+        "GlasswardenSlow",
+        "histogram_quantile(0.99, sum by (le) (rate(glasswarden_review_seconds_bucket[5m]))) > 0.5",
+        "10m",
+        Severity.WARNING,
+        "One review in a hundred takes more than half a second.",
+        "People wait at guarded objects; after 5 s the API server gives up and refuses the write.",
+    ),
+    Alert(
+        "GlasswardenConfigurationMissing",
+        "max(glasswarden_certs_configurations_missing) > 0",
+        "1m",
+        Severity.CRITICAL,
+        "The webhook configuration was deleted.",
+        "Nothing is guarded or recorded.",
+    ),
+    Alert(
+        "GlasswardenCertificateNotRenewed",
+        f"min(glasswarden_certificate_expiry_timestamp_seconds) - time() < {20 * _DAY}",
+        "1h",
+        Severity.WARNING,
+        "The serving certificate should have been renewed days ago.",
+        "None yet. When it expires, direct writes to guarded objects are refused.",
+    ),
+    Alert(
+        "GlasswardenCertificateExpires",
+        f"min(glasswarden_certificate_expiry_timestamp_seconds) - time() < {3 * _DAY}",
+        "5m",
+        Severity.CRITICAL,
+        "The serving certificate expires within three days.",
+        "When it expires, direct writes to guarded objects are refused.",
+    ),
+    Alert(
+        "GlasswardenCertsStuck",
+        "max(glasswarden_certs_leader) < 1 or "
+        '(sum(increase(glasswarden_certs_passes_total{outcome="done"}[15m])) == 0)',
+        "15m",
+        Severity.WARNING,
+        "Nobody keeps the certificates.",
+        "None yet. No certificate is renewed, and a deleted configuration would go unseen.",
+    ),
+    Alert(
+        "GlasswardenPolicyRefused",
+        'sum(increase(glasswarden_policy_reloads_total{outcome="refused"}[15m])) > 0',
+        "0m",
+        Severity.WARNING,
+        "A changed policy file could not be used.",
+        "The rules from before the change go on serving.",
+    ),
+    Alert(
+        "GlasswardenStrangers",
+        'sum(rate(glasswarden_refused_requests_total{status="403"}[10m])) > 0',
+        "10m",
+        Severity.WARNING,
+        "Somebody who does not know the path keeps calling the webhook.",
+        "None: they are turned away. It is a scan, or a webhook configuration out of date.",
+    ),
+)
+
+
+def prometheus_rule(runbooks: str = RUNBOOKS) -> dict[str, Any]:
+    """Return the PrometheusRule; *runbooks* is where the pages can be read."""
+    rules = [_rule(alert, runbooks.rstrip("/")) for alert in ALERTS]
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": NAME, "labels": {"app.kubernetes.io/name": NAME}},
+        "spec": {"groups": [{"name": NAME, "rules": rules}]},
+    }
+
+
+def _rule(alert: Alert, runbooks: str) -> dict[str, Any]:
+    return {
+        "alert": alert.name,
+        "expr": alert.expression,
+        "for": alert.waits,
+        "labels": {"severity": alert.severity.value, "owner": alert.owner},
+        "annotations": {
+            "summary": alert.summary,
+            "impact": alert.impact,
+            "runbook_url": f"{runbooks}/{alert.page}",
+        },
+    }

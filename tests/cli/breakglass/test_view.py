@@ -1,0 +1,96 @@
+"""What the terminal says about break-glass on an object."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from glasswarden.cli.breakglass.view import is_open, left, sentences, view_of
+from glasswarden.keys.ring import Key, Ring
+from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.petition import Petition, issue_petition
+from glasswarden.policy.breakglass.stamp import Stamp, issue
+from glasswarden.policy.operation import GrantOperation
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+RING = Ring([Key("k", b"s" * 32, NOW - timedelta(days=1))])
+
+
+def an_object(**annotations: str) -> dict[str, object]:
+    metadata = {"name": "web", "namespace": "shop", "annotations": annotations}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+
+
+def a_grant(**differing: object) -> str:
+    fields: dict[str, object] = {
+        "id": "g1",
+        "cluster": "test",
+        "uid": "u1",
+        "version": "7",
+        "actor": "responder",
+        "rule": "oncall",
+        "ticket": "INC-42",
+        "operations": (GrantOperation.UPDATE, GrantOperation.SCALE),
+        "start": NOW,
+        "expires": NOW + timedelta(minutes=30),
+        "held": ("/spec/replicas",),
+    }
+    return issue(Stamp(**fields | differing), RING, NOW)  # type: ignore[arg-type]
+
+
+def test_an_object_that_nobody_broke_the_glass_on() -> None:
+    view = view_of(an_object())
+    assert not is_open(view, NOW)
+    assert sentences(view, NOW) == ["Deployment shop/web: nobody broke the glass."]
+
+
+def test_an_open_grant_says_whose_until_when_and_what_it_holds() -> None:
+    view = view_of(an_object(**{names.GRANT: a_grant(groups=("oncall",))}))
+    first, *rest = sentences(view, NOW + timedelta(minutes=1))
+    assert is_open(view, NOW)
+    assert first.startswith("Deployment shop/web: open until ")
+    assert first.endswith(", 29 min left.")
+    assert rest == [
+        "  responder, INC-42; may update, scale",
+        "  shared with oncall",
+        "  held: /spec/replicas",
+    ]
+
+
+def test_a_grant_ends_with_its_last_second() -> None:
+    view = view_of(an_object(**{names.GRANT: a_grant()}))
+    end = NOW + timedelta(minutes=30)
+    assert not is_open(view, end)
+    assert "the grant g1 expired at" in sentences(view, end)[0]
+
+
+def test_a_request_that_waits_says_who_asks_for_what() -> None:
+    petition = Petition(
+        id="r1",
+        cluster="test",
+        uid="u1",
+        version="7",
+        actor="responder",
+        rule="oncall",
+        ticket="INC-42",
+        reason="digest",
+        ttl=1800,
+        deadline=NOW + timedelta(minutes=15),
+    )
+    token = issue_petition(petition, RING, NOW)
+    view = view_of(an_object(**{names.REQUEST: token, names.REASON: "checkout is down"}))
+    first, second = sentences(view, NOW)
+    assert first.startswith("Deployment shop/web: request r1 waits for approval until ")
+    assert second == "  responder asks for 30 min, INC-42: checkout is down"
+    assert sentences(view, NOW + timedelta(minutes=15))[0].endswith("nobody broke the glass.")
+
+
+@pytest.mark.parametrize("token", ["", "x", "e30.k.sig", "💥"])
+def test_a_text_that_is_no_token_shows_nothing(token: str) -> None:
+    assert view_of(an_object(**{names.GRANT: token})).stamp is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(-1, "0 s"), (59, "59 s"), (60, "1 min"), (5400, "1 h 30 min")]
+)
+def test_time_left_is_said_as_people_say_it(seconds: int, text: str) -> None:
+    assert left(timedelta(seconds=seconds)) == text

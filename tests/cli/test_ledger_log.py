@@ -1,0 +1,246 @@
+"""`glasswarden ledger log`, as its user types it."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from glasswarden.cli.ledger.log_table import lines_of, row_of, widths_of
+from glasswarden.cli.main import main
+from glasswarden.cli.printable import width_of
+from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.record import Attempt, ChangedField, Cut
+from glasswarden.ledger.sqlite import open_sqlite
+from tests.ledger.builders import TIME, an_attempt, records_of
+
+SECOND = timedelta(seconds=1)
+IMAGE = "/spec/template/spec/containers[name=app]/image"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with closing(open_sqlite(tmp_path / "ledger.db")) as opened:
+        yield opened
+
+
+def log(tmp_path: Path, *arguments: str) -> Result:
+    address = f"sqlite://{tmp_path}/ledger.db"
+    return CliRunner().invoke(main, ["ledger", "log", "--ledger", address, *arguments])
+
+
+def an_incident() -> list[Attempt]:
+    return [
+        an_attempt(time=TIME, reason="first", inferred_verb="scale"),
+        an_attempt(
+            time=TIME + SECOND,
+            reason="second",
+            name="api",
+            actor="responder",
+            verdict="allow",
+            mode="warn",
+            inferred_verb="set",
+            ticket="INC-42",
+            grant="g1",
+            changes=(ChangedField(path=IMAGE, old="app:1", new="app:2"),),
+        ),
+        an_attempt(
+            time=TIME + 2 * SECOND,
+            reason="third",
+            kind="Kustomization",
+            namespace="flux-system",
+            name="shop",
+            cluster="east",
+            app="root",
+            changes=(ChangedField(path="/spec/suspend", new=True),),
+        ),
+    ]
+
+
+class TestQuestions:
+    QUESTIONS = (
+        ("", "third second first"),
+        ("deploy/web", "first"),
+        ("deployments.apps/web", "first"),
+        ("web", "first"),
+        ("ks/shop", "third"),
+        ("--kind Deployment", "second first"),
+        ("--kind deploy --name api", "second"),
+        ("-n flux-system", "third"),
+        ("--field /spec/replicas", "first"),
+        ("--field /spec/template/", "second"),
+        ("deploy/api --field /spec/template/spec/containers", "second"),
+        ("--actor responder", "second"),
+        ("--ticket INC-42", "second"),
+        ("--app shop", "second first"),
+        ("--app flux-system/shop", "second first"),
+        ("--app argocd/shop", ""),
+        ("--grant g1", "second"),
+        ("--denied", "third first"),
+        ("--since 2026-03-01T12:00:01Z", "third second"),
+        ("--until 2026-03-01T12:00:01Z", "first"),
+        ("--since 1h", ""),
+        ("--cluster east", "third"),
+        ("--limit 1", "third"),
+        ("--limit 2 --denied -n shop", "first"),
+    )
+
+    @pytest.mark.parametrize(
+        ("arguments", "answer"), QUESTIONS, ids=[each for each, _ in QUESTIONS]
+    )
+    def test_options_narrow_what_is_shown(
+        self, ledger: Ledger, tmp_path: Path, arguments: str, answer: str
+    ) -> None:
+        ledger.append(records_of(*an_incident()))
+        shown = log(tmp_path, *arguments.split(), "--format", "jsonl")
+        assert shown.exit_code == 0, shown.output
+        reasons = [json.loads(line)["reason"] for line in shown.stdout.splitlines()]
+        assert reasons == answer.split()
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--since", "soon"], "try 2h, 7d or"),
+            (["--field", "spec.replicas"], "try /spec/replicas"),
+            (["widgets/web"], "spell it as in a manifest"),
+            (["deploy/"], "try deploy/web"),
+            (["--limit", "0"], "x>=1"),
+        ],
+    )
+    def test_what_makes_no_sense_is_said(
+        self, tmp_path: Path, arguments: list[str], said: str
+    ) -> None:
+        refused = log(tmp_path, *arguments)
+        assert refused.exit_code == 2
+        assert said in refused.output
+
+    def test_where_there_is_no_ledger_none_is_made(self, tmp_path: Path) -> None:
+        refused = log(tmp_path)
+        assert refused.exit_code == 1
+        assert refused.output == f"Error: there is no ledger at {tmp_path}/ledger.db\n"
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestTable:
+    def test_it_tells_who_what_when_and_why(self, ledger: Ledger, tmp_path: Path) -> None:
+        ledger.append(records_of(*an_incident()[:2]))
+        assert log(tmp_path).output.splitlines() == [
+            "TIME (UTC)           VERDICT       ACTOR      VERB   OBJECT                  TICKET",
+            "2026-03-01 12:00:01  allow (warn)  responder  set    deployment/api -n shop  INC-42",
+            f'    {IMAGE}  "app:1" → "app:2"',
+            "    reason: second",
+            "2026-03-01 12:00:00  deny          developer  scale  deployment/web -n shop  -",
+            "    /spec/replicas  3 → 5",
+            "    reason: first",
+        ]
+
+    def test_nothing_is_said_in_words(self, ledger: Ledger, tmp_path: Path) -> None:
+        assert ledger.heads() == []
+        shown = log(tmp_path)
+        assert (shown.exit_code, shown.stdout) == (0, "")
+        assert "Nothing was recorded" in shown.stderr
+
+    def test_values_that_are_not_there_are_told_apart(self, ledger: Ledger, tmp_path: Path) -> None:
+        cut = Cut(9000, "a" * 64)
+        changes = (
+            ChangedField(path="/a", new=None),
+            ChangedField(path="/b", old_masked="1:x", new_masked="1:y"),
+            ChangedField(path="/c", old_cut=cut, new=""),
+        )
+        ledger.append(records_of(an_attempt(changes=changes, unlisted=7)))
+        assert log(tmp_path).output.splitlines()[2:] == [
+            "    /a  (none) → null",
+            "    /b  (hidden) → (hidden)",
+            '    /c  (9000 bytes) → ""',
+            "    and 7 more",
+        ]
+
+    def test_a_terminal_is_sent_nothing_that_it_would_obey(
+        self, ledger: Ledger, tmp_path: Path
+    ) -> None:
+        evil = "\x1b]0;owned\x07\x9b2J\r\n\u202e"
+        changes = (ChangedField(path=f"/{evil}", old=evil, new={evil: [evil]}),)
+        fields = ("actor", "name", "namespace", "kind", "ticket", "reason", "clause", "verdict")
+        evils = dict.fromkeys((*fields, "inferred_verb"), evil)
+        ledger.append(records_of(an_attempt(**evils, changes=changes)))
+        for output in ("table", "json", "jsonl"):
+            shown = log(tmp_path, "--format", output).output
+            assert all(line.isprintable() for line in shown.split("\n"))
+
+    @pytest.mark.parametrize("columns", [40, 80, 100, 200])
+    def test_it_fits_the_terminal(self, columns: int) -> None:
+        records = records_of(
+            *an_incident(),
+            an_attempt(actor="system:serviceaccount:" + "x" * 80, ticket="日" * 30),
+            an_attempt(name="y" * 90, changes=(ChangedField(path="/z" * 90, new=1),)),
+        )
+        rows = [row_of(record, 2) for record in records]
+        widths = widths_of(rows, [])
+        lines = [
+            line for row in rows for line in lines_of(row._replace(color=None), widths, columns)
+        ]
+        assert max(map(width_of, map(_without_style, lines))) <= columns
+
+
+def _without_style(line: str) -> str:
+    return line.replace("\x1b[0m", "")
+
+
+class TestTries:
+    def tries(self) -> list[Attempt]:
+        alike = {"fingerprint": "f1", "reason": "patched"}
+        return [
+            an_attempt(time=TIME, **alike),
+            an_attempt(time=TIME + SECOND, reason="another's", fingerprint="f2"),
+            an_attempt(time=TIME + 2 * SECOND, **alike),
+        ]
+
+    def test_of_one_write_are_shown_once_with_their_number(
+        self, ledger: Ledger, tmp_path: Path
+    ) -> None:
+        ledger.append(records_of(*self.tries()))
+        lines = log(tmp_path).output.splitlines()
+        assert "update (tried 2 times)" in lines[1]
+        assert [line for line in lines if "reason" in line] == [
+            "    reason: patched",
+            "    reason: another's",
+        ]
+
+    def test_programs_are_told_the_ids(self, ledger: Ledger, tmp_path: Path) -> None:
+        ledger.append(records := records_of(*self.tries()))
+        [patched, _] = json.loads(log(tmp_path, "--format", "json").output)
+        assert patched["tries"] == [records[0].entry.id, records[2].entry.id]
+        assert patched["digest"] == records[2].digest
+
+    def test_they_are_counted_across_pages(self, ledger: Ledger, tmp_path: Path) -> None:
+        ledger.append(records_of(*self.tries()))
+        [line] = log(tmp_path, "--limit", "1", "--format", "jsonl").output.splitlines()
+        assert len(json.loads(line)["tries"]) == 2
+
+
+@pytest.mark.slow
+def test_following_shows_what_comes_until_interrupted(ledger: Ledger, tmp_path: Path) -> None:
+    """Also what is older than what was shown, from a writer that nobody knew of."""
+    ledger.append(records_of(*an_incident()[1:2]))
+    command = [sys.executable, "-m", "glasswarden", "ledger", "log", "--follow"]
+    where = ["--ledger", f"sqlite://{tmp_path}/ledger.db", "--format", "jsonl"]
+    with subprocess.Popen(
+        [*command, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as following:
+        assert following.stdout
+        assert following.stderr
+        seen = [json.loads(following.stdout.readline())["reason"]]
+        for number, late in enumerate([an_incident()[2], an_incident()[0]]):
+            ledger.append(records_of(late, writer=f"writer-{number + 2}"))
+            seen.append(json.loads(following.stdout.readline())["reason"])
+        following.send_signal(signal.SIGINT)
+        assert following.stdout.read() == ""
+        assert following.stderr.read() == ""
+    assert seen == ["second", "third", "first"]
+    assert following.returncode == 0

@@ -1,0 +1,132 @@
+"""`kubectl glasswarden break …` as people type it: real kubectl, which finds us as its plugin."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.applications import by_flux, deployment
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.guard import Guard, guarding
+from tests.cluster.kubectl import Caller
+
+POLICY = """
+breakGlass:
+  rules:
+    - name: deletions
+      groups: [oncall]
+      names: ["guarded-*"]
+      ticket: INC-[0-9]+
+      approval: {groups: [leads], within: 5m}
+    - name: responders
+      groups: [oncall]
+      ticket: INC-[0-9]+
+      ttl: {default: 30m, longest: 2h}
+"""
+ASKED = ("--ticket", "INC-42", "--reason", "checkout is down")
+
+
+@pytest.fixture(scope="module")
+def guard(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
+    with guarding(cluster, tmp_path_factory.mktemp("break"), POLICY) as running:
+        yield running
+
+
+@pytest.fixture
+def web(guard: Guard, flux_account: Caller, namespace: str) -> str:
+    """Return the namespace in which Flux owns deploy/web and deploy/guarded-web."""
+    assert guard.url
+    for name in ("web", "guarded-web"):
+        manifest = by_flux(deployment(name, namespace), "shop")
+        flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    return namespace
+
+
+def typed(caller: Caller, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `kubectl glasswarden WORDS` as *caller*."""
+    environment = caller.environment()
+    plugins = Path(sys.executable).parent
+    environment |= {
+        "PATH": f"{plugins}{os.pathsep}{environment['PATH']}",
+        "KUBECTL": str(caller.program),
+        "TZ": "UTC",
+    }
+    return subprocess.run(
+        [caller.program, "glasswarden", *words],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+
+
+def replicas(guard: Guard, namespace: str) -> int:
+    found: int = guard.cluster.get("deployment/web", "-n", namespace)["spec"]["replicas"]
+    return found
+
+
+def test_break_and_do_it_in_one_step(guard: Guard, web: str) -> None:
+    responder = guard.cluster.as_("responder")
+    done = typed(
+        responder, "break", "deploy/web", "-n", web, *ASKED, "--ttl", "45m",
+        "--", "scale", "deploy/web", "--replicas=8",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"Deployment {web}/web: open until" in done.stdout
+    assert "44 min left" in done.stdout
+    assert replicas(guard, web) == 8
+    issued, used = guard.records_in(web)
+    assert (issued.grant_act, used.grant_act) == ("issued", "used")
+    assert {issued.grant, used.grant} == {issued.grant}
+    assert (used.ticket, used.actor, used.inferred_verb) == ("INC-42", "responder", "scale")
+
+
+def test_status_extend_and_close(guard: Guard, web: str) -> None:
+    responder = guard.cluster.as_("responder")
+    assert "nobody broke the glass" in typed(responder, "status", "deploy/web", "-n", web).stdout
+    assert typed(responder, "extend", "deploy/web", "-n", web, "--ttl", "1h").returncode == 1
+    typed(responder, "break", "deploy/web", "-n", web, *ASKED)
+    again = typed(responder, "break", "deploy/web", "-n", web, *ASKED)
+    assert again.returncode == 1
+    assert "it is open already" in again.stderr
+    for ttl, left in (("1h", "59 min left"), ("50m", "49 min left")):  # from now on, each time
+        extended = typed(responder, "extend", "deploy/web", "-n", web, "--ttl", ttl)
+        assert left in extended.stdout, extended.stderr
+    closed = typed(responder, "close", "deploy/web", "-n", web, "--outcome", "reverted")
+    assert "nobody broke the glass" in closed.stdout, closed.stderr
+    acts = [record.grant_act for record in guard.records_in(web)]
+    assert acts == ["issued", "extended", "extended", "closed"]
+    assert guard.records_in(web)[-1].outcome == "reverted"
+    too_long = typed(responder, "extend", "deploy/web", "-n", web, "--ttl", "3 weeks")
+    assert too_long.returncode != 0
+    denied = responder.kubectl("set", "image", "deploy/web", "app=x", "-n", web, check=False)
+    assert denied.returncode != 0
+
+
+def test_who_may_not_is_told_why(guard: Guard, web: str) -> None:
+    refused = typed(guard.cluster.as_("outsider"), "break", "deploy/web", "-n", web, *ASKED)
+    assert refused.returncode == 1
+    assert "denied the request" in refused.stderr
+
+
+def test_a_second_person_approves(guard: Guard, web: str) -> None:
+    responder, lead = guard.cluster.as_("responder"), guard.cluster.as_("lead")
+    target = ("deploy/guarded-web", "-n", web)
+    asked = typed(responder, "break", *target, *ASKED)
+    assert asked.returncode == 0, asked.stderr
+    assert "waits for approval until" in asked.stdout
+    assert f"kubectl glasswarden approve deploy/guarded-web --namespace={web}" in asked.stdout
+    assert typed(responder, "approve", *target).returncode == 1
+    approved = typed(lead, "approve", *target)
+    assert "open until" in approved.stdout, approved.stderr
+    assert "responder, INC-42" in approved.stdout
+
+
+def test_a_word_that_names_no_object(guard: Guard) -> None:
+    failed = typed(guard.cluster.as_("responder"), "status", "web")
+    assert failed.returncode == 2
+    assert "such as deploy/web" in failed.stderr

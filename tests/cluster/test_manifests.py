@@ -1,0 +1,230 @@
+"""Every manifest, built by the real kustomize and applied to a real API server.
+
+Strict field validation refuses a misspelt field; Pod Security `restricted`, which the manifests
+themselves switch on, refuses a pod that asks for more than it should. What the programs may do is
+what RBAC says they may, with the service accounts of the manifests.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.applications import by_flux, deployment
+from tests.cluster.conftest import nothing_is_skipped
+from tests.cluster.controlplane import ControlPlane, all_established
+from tests.cluster.definitions import CERT_MANAGER, PROMETHEUS_OPERATOR, DefinitionsOutOfReach
+from tests.cluster.guard import guarding
+from tests.cluster.kubectl import Caller
+from tests.cluster.patience import eventually
+
+MANIFESTS = Path(__file__).parents[2] / "manifests"
+OVERLAYS = sorted(path.name for path in (MANIFESTS / "overlays").iterdir())
+COMPONENTS = sorted(path.name for path in (MANIFESTS / "components").iterdir())
+NAMESPACE = "glasswarden"
+
+Manifest = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def cluster(_programs: None) -> Iterator[ControlPlane]:
+    """Return a control plane that nobody else's objects are on: ours are cluster-wide."""
+    with ControlPlane() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def _definitions(cluster: ControlPlane) -> None:
+    try:
+        files = [f"--filename={path}" for path in CERT_MANAGER.paths()]
+        files += [f"--filename={path}" for path in PROMETHEUS_OPERATOR.paths()]
+    except DefinitionsOutOfReach as error:
+        (pytest.fail if nothing_is_skipped() else pytest.skip)(f"NOT TESTED: {error}")
+    cluster.as_("admin").kubectl("apply", "--server-side", *files)
+    eventually(lambda: all_established(cluster.get(*files)), "the definitions")
+
+
+def build(cluster: ControlPlane, folder: Path) -> list[Manifest]:
+    """Return what kustomize makes of *folder*."""
+    built = cluster.as_("admin").kubectl("kustomize", str(folder))
+    return [each for each in yaml.safe_load_all(built.stdout) if each]
+
+
+def with_component(folder: Path, component: str) -> Path:
+    """Write a kustomization that adds *component*, as a user would."""
+    # The overlays have this one already.
+    onto = ("base",) if component == "network-policy" else ("overlays", "standalone")
+
+    def beside(*parts: str) -> str:
+        return os.path.relpath(MANIFESTS.joinpath(*parts), folder)
+
+    document = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "namespace": NAMESPACE,
+        "resources": [beside(*onto)],
+        "components": [beside("components", component)],
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(document))
+    return folder
+
+
+def apply(cluster: ControlPlane, manifests: list[Manifest]) -> None:
+    """Apply *manifests* as a person does, with every field checked."""
+    arguments = ("apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-")
+    namespaces = [each for each in manifests if each["kind"] == "Namespace"]
+    cluster.as_("admin").kubectl(*arguments, stdin=namespaces)
+    cluster.as_("admin").kubectl(*arguments, stdin=manifests)
+
+
+def deployments(manifests: list[Manifest]) -> dict[str, Manifest]:
+    return {each["metadata"]["name"]: each for each in manifests if each["kind"] == "Deployment"}
+
+
+def pods(cluster: ControlPlane, component: str) -> list[Manifest]:
+    selector = f"-l=app.kubernetes.io/component={component}"
+    found: list[Manifest] = cluster.get("pods", "-n", NAMESPACE, selector)["items"]
+    return found
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_an_overlay_is_applied_and_its_pods_are_admitted(
+    cluster: ControlPlane, overlay: str
+) -> None:
+    manifests = build(cluster, MANIFESTS / "overlays" / overlay)
+    apply(cluster, manifests)
+    for name, manifest in deployments(manifests).items():
+        component = name.removeprefix("glasswarden-")
+        wanted = manifest["spec"]["replicas"]
+        eventually(lambda: len(pods(cluster, component)) >= wanted, f"pods of {name}")  # noqa: B023
+    cluster.as_("admin").kubectl("delete", "deployments", "--all", "-n", NAMESPACE)
+
+
+@pytest.mark.usefixtures("_definitions")
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_a_component_fits_onto_an_overlay(
+    cluster: ControlPlane, tmp_path: Path, component: str
+) -> None:
+    manifests = build(cluster, with_component(tmp_path, component))
+    apply(cluster, manifests)
+    cluster.as_("admin").kubectl("delete", "deployments", "--all", "-n", NAMESPACE)
+
+
+def test_pod_security_is_really_enforced(cluster: ControlPlane) -> None:
+    """Without it the tests above would prove nothing."""
+    manifests = build(cluster, MANIFESTS / "overlays" / "standalone")
+    apply(cluster, [each for each in manifests if each["kind"] == "Namespace"])
+    careless = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "careless", "namespace": NAMESPACE},
+        "spec": {"containers": [{"name": "app", "image": "registry.example/app"}]},
+    }
+    refused = cluster.as_("admin").kubectl("create", "-f", "-", stdin=careless, check=False)
+    assert "violates PodSecurity" in refused.stderr
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_container_is_as_little_as_it_can_be(cluster: ControlPlane, overlay: str) -> None:
+    manifests = build(cluster, MANIFESTS / "overlays" / overlay)
+    for manifest in deployments(manifests).values():
+        spec = manifest["spec"]["template"]["spec"]
+        assert spec["priorityClassName"] == "glasswarden"
+        [container] = spec["containers"]
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["resources"]["limits"]["memory"]
+        assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+        assert container["livenessProbe"]
+        assert container["readinessProbe"]
+        assert ":" in container["image"].rpartition("/")[2], "an image without a version"
+
+
+def test_two_pods_never_write_one_sqlite_file(cluster: ControlPlane) -> None:
+    webhook = deployments(build(cluster, MANIFESTS / "overlays" / "standalone"))[
+        "glasswarden-webhook"
+    ]
+    assert webhook["spec"]["replicas"] == 1
+    assert webhook["spec"]["strategy"]["type"] == "Recreate"
+
+
+def test_the_first_step_refuses_nobody(cluster: ControlPlane) -> None:
+    [policy] = [
+        each["data"]["policy.yaml"]
+        for each in build(cluster, MANIFESTS / "overlays" / "audit-only")
+        if each["kind"] == "ConfigMap"
+    ]
+    rules = yaml.safe_load(policy)
+    assert (rules["mode"], rules["reconcilers"]) == ("audit", "audit")
+
+
+@pytest.fixture(scope="module")
+def webhook_account(cluster: ControlPlane) -> Caller:
+    """Return the webhook's service account, with the rights that the manifests give it."""
+    manifests = build(cluster, MANIFESTS / "overlays" / "standalone")
+    apply(cluster, [each for each in manifests if each["kind"] != "Deployment"])
+    return cluster.service_account(NAMESPACE, "glasswarden-webhook")
+
+
+def test_the_webhook_does_its_work_with_exactly_these_rights(
+    cluster: ControlPlane,
+    webhook_account: Caller,
+    namespace: str,
+    tmp_path: Path,
+) -> None:
+    """A `scale` is the case for which it has to ask the API server."""
+    manifest = by_flux(deployment("web", namespace), "shop")
+    flux = cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")
+    flux.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    with guarding(cluster, tmp_path, account=webhook_account):
+        scale = ("scale", "deployment/web", "--replicas=9", "-n", namespace)
+        denied = cluster.as_("developer").kubectl(*scale, check=False)
+        edit = ("set", "image", "deployment/web", "app=x", "-n", namespace)
+        also = cluster.as_("developer").kubectl(*edit, check=False)
+    assert "is managed by Flux" in denied.stderr
+    assert "is managed by Flux" in also.stderr
+
+
+ADMISSION = "admissionregistration.k8s.io"
+
+
+@pytest.mark.usefixtures("webhook_account")
+@pytest.mark.parametrize(
+    ("verb", "group", "resource", "allowed"),
+    [
+        ("get", "apps", "deployments", True),
+        ("watch", "apps", "statefulsets", True),
+        ("list", "", "replicationcontrollers", True),
+        ("get", "argoproj.io", "applications", True),
+        ("get", "kustomize.toolkit.fluxcd.io", "kustomizations", True),
+        ("get", "source.toolkit.fluxcd.io", "gitrepositories", True),
+        ("get", "", "secrets", False),
+        ("get", "", "configmaps", False),
+        ("list", "", "pods", False),
+        ("patch", "apps", "deployments", False),
+        ("update", "apps", "deployments/scale", False),
+        ("patch", "argoproj.io", "applications", False),
+        ("get", ADMISSION, "validatingwebhookconfigurations", False),
+        ("create", ADMISSION, "validatingwebhookconfigurations", False),
+        ("impersonate", "", "users", False),
+        ("create", "authentication.k8s.io", "tokenreviews", False),
+    ],
+)
+def test_the_webhook_may_read_what_it_needs_and_no_more(
+    cluster: ControlPlane, verb: str, group: str, resource: str, *, allowed: bool
+) -> None:
+    name, _, subresource = resource.partition("/")
+    attributes = {"verb": verb, "group": group, "resource": name, "subresource": subresource}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": f"system:serviceaccount:{NAMESPACE}:glasswarden-webhook",
+            "groups": ["system:serviceaccounts", "system:authenticated"],
+            "resourceAttributes": attributes,
+        },
+    }
+    asked = cluster.as_("admin").kubectl("create", "-f", "-", "-o", "json", stdin=review).json()
+    assert asked["status"]["allowed"] is allowed

@@ -1,0 +1,307 @@
+"""Installing, examining and taking off, on a cluster of its own: ours is cluster-wide."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certs.configurations import OURS
+from glasswarden.cluster.objects import Objects, objects_from
+from tests.cluster.applications import by_flux, deployment
+from tests.cluster.catalogue import KUSTOMIZE_CONTROLLER
+from tests.cluster.conftest import skip_unless_built
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.guard import GLASSWARDEN, guarding
+from tests.cluster.test_manifests import MANIFESTS, apply, build
+
+NAMESPACE = "glasswarden"
+
+
+@pytest.fixture(scope="module")
+def cluster(_programs: None) -> Iterator[ControlPlane]:
+    """Return a control plane that nobody else's objects are on."""
+    with ControlPlane() as running:
+        yield running
+
+
+@pytest.fixture
+def objects(cluster: ControlPlane) -> Objects:
+    return objects_from(cluster.kubeconfig("admin"))
+
+
+@pytest.fixture
+def _from_nothing(objects: Objects) -> Iterator[None]:
+    yield
+    core = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+    slices = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
+    secrets = (f"{core}/glasswarden-certs", f"{core}/glasswarden-caller")
+    for path in (*(each.path for each in OURS), f"{slices}/glasswarden-test", *secrets):
+        objects.delete(path)
+
+
+def glasswarden(cluster: ControlPlane, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [*GLASSWARDEN, *arguments, "--kubeconfig", str(cluster.kubeconfig("admin"))]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def endpoint_slice() -> dict[str, Any]:
+    """Return what a ready webhook pod would lead to; there is no node to run it on."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": "glasswarden-test",
+            "namespace": NAMESPACE,
+            "labels": {"kubernetes.io/service-name": "glasswarden"},
+        },
+        "addressType": "IPv4",
+        "ports": [{"name": "https", "port": 8443}],
+        "endpoints": [{"addresses": ["192.0.2.1"], "conditions": {"ready": True}}],
+    }
+
+
+def healths(output: str) -> dict[str, str]:
+    """Return what the doctor said of each subject."""
+    lines = [line.split() for line in output.splitlines() if not line.startswith(" ")]
+    return {words[1]: words[0] for words in lines}
+
+
+def test_a_running_guard_is_found_well(cluster: ControlPlane, tmp_path: Path) -> None:
+    with guarding(cluster, tmp_path, "mode: audit\n") as guard:
+        where = ("--certs", str(guard.certificates.path), "--policy", str(guard.policy))
+        examined = glasswarden(cluster, "doctor", *where)
+    assert examined.returncode == 0, examined.stdout
+    assert set(healths(examined.stdout).values()) == {"well"}
+    assert healths(examined.stdout).keys() == {
+        "clock",
+        "certificate",
+        "policy",
+        "registration",
+        "conditions",
+        "caBundle",
+        "endpoints",
+        "reachability",
+    }
+
+
+def test_a_guard_that_went_away_is_found_ill(
+    cluster: ControlPlane, objects: Objects, tmp_path: Path
+) -> None:
+    with guarding(cluster, tmp_path) as guard:
+        left = objects.get(OURS[0].path)
+        where = ("--certs", str(guard.certificates.path), "--policy", str(guard.policy))
+    left["metadata"] = {key: left["metadata"][key] for key in ("name", "annotations")}
+    objects.create(OURS[0].path.rpartition("/")[0], left)
+    examined = glasswarden(cluster, "doctor", *where)
+    objects.delete(OURS[0].path)
+    assert examined.returncode == 1
+    assert healths(examined.stdout)["reachability"] == "ill"
+    assert "connection refused" in examined.stdout
+
+
+def test_nothing_installed_is_said(cluster: ControlPlane) -> None:
+    examined = glasswarden(cluster, "doctor", "--namespace", "nowhere")
+    assert examined.returncode == 1
+    assert "nothing is guarded" in examined.stdout
+    assert "Traceback" not in examined.stderr
+
+
+@pytest.mark.usefixtures("_from_nothing")
+class TestInstall:
+    """The steps of docs/install.md, in their order, each refused before its time."""
+
+    def test_from_nothing_to_registered_and_back(
+        self, cluster: ControlPlane, objects: Objects
+    ) -> None:
+        overlay = build(cluster, MANIFESTS / "overlays" / "standalone")
+        apply(cluster, overlay)
+        early = glasswarden(cluster, "install", "--apply")
+        assert "is the keeper running?" in early.stderr
+
+        place = ("--secret", f"{NAMESPACE}/glasswarden-certs")
+        glasswarden(cluster, "certs", "issue", *place, "--host", "glasswarden.glasswarden.svc")
+        early = glasswarden(cluster, "install", "--apply")
+        assert "no webhook is ready" in early.stderr
+        assert objects.get_or_none(OURS[0].path) is None
+
+        cluster.apply(endpoint_slice())
+        rehearsed = glasswarden(cluster, "install", "--dry-run")
+        assert "create validatingwebhookconfigurations/glasswarden" in rehearsed.stdout
+        assert objects.get_or_none(OURS[0].path) is None
+
+        done = glasswarden(cluster, "install", "--apply")
+        assert done.returncode == 0, done.stderr
+        again = glasswarden(cluster, "install", "--dry-run")
+        assert "is as it should be" in again.stdout
+        assert_doctor_sees_the_missing_pod(cluster)
+        assert_uninstalled(cluster, objects)
+
+    def test_a_secret_of_cert_managers_is_recognised(
+        self, cluster: ControlPlane, objects: Objects
+    ) -> None:
+        """cert-manager itself is not needed for that: it leaves its name on the Secret."""
+        apply(cluster, build(cluster, MANIFESTS / "overlays" / "standalone"))
+        cluster.apply(endpoint_slice())
+        place = ("--secret", f"{NAMESPACE}/glasswarden-certs")
+        glasswarden(cluster, "certs", "issue", *place, "--host", "glasswarden.glasswarden.svc")
+        admin, secret = cluster.as_("admin"), ("secret/glasswarden-certs", "-n", NAMESPACE)
+        admin.kubectl("annotate", *secret, "cert-manager.io/certificate-name=glasswarden")
+        admin.kubectl("patch", *secret, "-p", '{"data": {"caller-token": null}}')
+        early = glasswarden(cluster, "install", "--apply")
+        assert "glasswarden-caller holds a caller-token" in early.stderr
+        token = ("secret", "generic", "glasswarden-caller", "--from-literal=caller-token=c0ffee")
+        admin.kubectl("create", *token, "-n", NAMESPACE)
+        done = glasswarden(cluster, "install", "--apply")
+        assert done.returncode == 0, done.stderr
+        found = objects.get(OURS[0].path)
+        glasswarden(cluster, "uninstall", "--yes")
+        source = found["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+        assert source == f"{NAMESPACE}/glasswarden"
+        for entry in found["webhooks"]:
+            assert entry["clientConfig"]["service"]["path"] == "/validate/c0ffee"
+
+
+def assert_doctor_sees_the_missing_pod(cluster: ControlPlane) -> None:
+    """All is as it should be, but nobody answers: the API server itself says so."""
+    found = healths(glasswarden(cluster, "doctor").stdout)
+    assert found.pop("reachability") == "ill"
+    assert set(found.values()) == {"well"}
+
+
+def assert_uninstalled(cluster: ControlPlane, objects: Objects) -> None:
+    developer = cluster.as_("developer")
+    cluster.as_("admin").kubectl("create", "namespace", "shop")
+    manifest = by_flux(deployment("web", "shop"), "shop")
+    blocked = developer.kubectl("create", "-f", "-", stdin=manifest, check=False)
+    assert "failed calling webhook" in blocked.stderr
+    done = glasswarden(cluster, "uninstall", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "Nothing of Glasswarden can stop a write now." in done.stdout
+    developer.kubectl("create", "-f", "-", stdin=manifest)
+    first, *_ = done.stdout.splitlines()
+    assert first == "removed validatingwebhookconfigurations/glasswarden"
+    for resource in ("deployments", "services", "rolebindings"):
+        found = objects.get(f"{ROOTS[resource]}/namespaces/{NAMESPACE}/{resource}")["items"]
+        assert found == [], resource
+    # Records are evidence.
+    claims = objects.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims")["items"]
+    assert [each["metadata"]["name"] for each in claims] == ["glasswarden-ledger"]
+
+
+ROOTS = {
+    "deployments": "/apis/apps/v1",
+    "services": "/api/v1",
+    "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
+}
+
+
+def test_a_configuration_of_ours_under_another_name_is_pointed_out(
+    cluster: ControlPlane, objects: Objects, tmp_path: Path
+) -> None:
+    with guarding(cluster, tmp_path):
+        left = objects.get(OURS[0].path)
+    left["metadata"] = {"name": "copied-by-somebody"}
+    collection = OURS[0].path.rpartition("/")[0]
+    objects.create(collection, left)
+    done = glasswarden(cluster, "uninstall", "--registration-only", "--yes")
+    objects.delete(f"{collection}/copied-by-somebody")
+    assert done.returncode == 1
+    assert "kubectl delete validatingwebhookconfigurations/copied-by-somebody" in done.stderr
+
+
+def running_as(name: str, namespace: str, account: str) -> dict[str, Any]:
+    """Return a Deployment called *name*, by its label too, that runs under a service account."""
+    manifest = deployment(name, namespace)
+    manifest["metadata"]["labels"] = {"app.kubernetes.io/name": name}
+    manifest["spec"]["template"]["spec"]["serviceAccountName"] = account
+    return manifest
+
+
+def test_a_cluster_is_looked_at_and_a_policy_proposed(
+    cluster: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    settings = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "argocd-cm", "namespace": namespace},
+        "data": {"application.resourceTrackingMethod": "annotation+label", "installationID": "eu"},
+    }
+    controller = "argocd-application-controller"
+    marked = by_flux(deployment("web", namespace), "shop")
+    autoscaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {
+            "maxReplicas": 5,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        },
+    }
+    cluster.apply([settings, running_as(controller, namespace, "argo"), autoscaler])
+    cluster.apply(running_as("cainjector", namespace, "injector"))
+    admin = cluster.as_("admin")
+    flux = ("--field-manager=kustomize-controller", "-f", "-")
+    admin.kubectl("apply", "--server-side", *flux, stdin=marked)
+    image = '{"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "x:2"}]}}}}'
+    robot = ("--field-manager=image-robot", "-n", namespace)
+    admin.kubectl("patch", "deployment/web", "-p", image, *robot)
+    policy = tmp_path / "policy.yaml"
+    done = glasswarden(cluster, "init", "--output", str(policy))
+    assert done.returncode == 0, done.stderr
+    text = policy.read_text()
+    assert "tracking: annotation+label" in text
+    assert f"system:serviceaccount:{namespace}:argo" in text
+    assert f"system:serviceaccount:{namespace}:injector" in text
+    assert re.search(r"marked objects were seen: \d+ of flux", text)
+    assert re.search(r"\d+ autoscalers", text)
+    assert "image-robot owns fields of 1 objects" in text
+    assert "/spec/template/spec/containers[name=app]/image" in text
+    checked = subprocess.run([*GLASSWARDEN, "policy", "check", str(policy)], check=False)
+    assert checked.returncode == 0
+
+
+def test_a_policy_that_is_there_is_not_written_over(cluster: ControlPlane, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text("mine")
+    done = glasswarden(cluster, "init", "--output", str(tmp_path / "policy.yaml"))
+    assert done.returncode == 1
+    assert (tmp_path / "policy.yaml").read_text() == "mine"
+
+
+def test_an_audit_log_says_what_the_proposal_would_have_denied(
+    cluster: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    manifest = by_flux(deployment("web", namespace), "shop")
+    admin, developer = cluster.as_("admin"), cluster.as_("developer")
+    admin.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    developer.kubectl("set", "image", "deployment/web", "app=x", "-n", namespace)
+    log = tmp_path / "audit.log"
+    log.write_text("".join(json.dumps(event) + "\n" for event in cluster.audit_events()))
+    policy = tmp_path / "policy.yaml"
+    done = glasswarden(cluster, "init", "--output", str(policy), "--audit-log", str(log))
+    assert done.returncode == 0, done.stderr
+    assert "would have been denied" in done.stdout
+    assert re.search(rf"developer .* Deployment in {namespace} of flux shop", done.stdout)
+
+
+def test_fluxs_tenants_are_found(cluster: ControlPlane, namespace: str) -> None:
+    skip_unless_built(KUSTOMIZE_CONTROLLER)
+    cluster.define(KUSTOMIZE_CONTROLLER.definitions)
+    kustomization = {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": "shop", "namespace": namespace},
+        "spec": {
+            "interval": "5m",
+            "prune": True,
+            "serviceAccountName": "tenant",
+            "sourceRef": {"kind": "GitRepository", "name": "shop"},
+        },
+    }
+    cluster.apply(kustomization)
+    printed = glasswarden(cluster, "init").stdout
+    reason = "# spec.serviceAccountName of a Kustomization or HelmRelease"
+    assert f"- system:serviceaccount:{namespace}:tenant  {reason}" in printed

@@ -1,0 +1,111 @@
+"""`glasswarden up`, as somebody at a terminal uses it."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from certs.configurations import OURS
+from tests.cluster.applications import by_flux, deployment
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.guard import GLASSWARDEN
+from tests.cluster.kubectl import Caller
+from tests.cluster.patience import eventually
+from tests.cluster.processes import free_ports
+
+
+@contextmanager
+def up(cluster: ControlPlane, folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    [port] = free_ports(1)
+    command = [*GLASSWARDEN, "up", "--kubeconfig", str(cluster.kubeconfig("admin"))]
+    command += ["--dir", str(folder / "up"), "--port", str(port), *options]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        process_group=0,
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(30)
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def is_registered(cluster: ControlPlane) -> bool:
+    found = cluster.as_("admin").kubectl("get", f"{OURS[0].resource}/{OURS[0].name}", check=False)
+    return found.returncode == 0
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=lambda sign: sign.name)
+def test_a_local_cluster_is_guarded_until_it_is_ended(
+    cluster: ControlPlane,
+    flux_account: Caller,
+    namespace: str,
+    tmp_path: Path,
+    ending: signal.Signals,
+) -> None:
+    manifest = by_flux(deployment("web", namespace), "shop")
+    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    edit = ("set", "image", "deployment/web", "app=x", "-n", namespace)
+    with up(cluster, tmp_path) as process:
+        assert "the API server asked, and the webhook answered" in line_of(process)
+        denied = cluster.as_("developer").kubectl(*edit, check=False)
+        process.send_signal(ending)
+        assert process.wait(30) == 0
+    assert "is managed by Flux" in denied.stderr
+    assert not is_registered(cluster)
+    cluster.as_("developer").kubectl(*edit)
+    assert (tmp_path / "up" / "ledger.db").exists()
+
+
+def test_an_address_that_the_api_server_cannot_reach_leaves_nothing_behind(
+    cluster: ControlPlane, tmp_path: Path
+) -> None:
+    with up(cluster, tmp_path, "--host", "unreachable.invalid") as process:
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Name it with --host." in output
+    assert not is_registered(cluster)
+
+
+def test_a_webhook_that_dies_takes_the_registration_with_it(
+    cluster: ControlPlane, tmp_path: Path
+) -> None:
+    with up(cluster, tmp_path) as process:
+        line_of(process)
+        eventually(lambda: children(process.pid), "the webhook's process")
+        for child in children(process.pid):
+            os.kill(child, signal.SIGKILL)
+        output, _ = process.communicate(timeout=30)
+    assert "the webhook ended" in output
+    assert not is_registered(cluster)
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that *pid* started."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(each) for each in found.split()]
+
+
+def test_a_cluster_that_is_guarded_already_is_left_alone(
+    cluster: ControlPlane, tmp_path: Path
+) -> None:
+    with up(cluster, tmp_path / "one") as first:
+        line_of(first)
+        with up(cluster, tmp_path / "two") as second:
+            output, _ = second.communicate(timeout=30)
+        assert "guarded already" in output
+        assert is_registered(cluster)

@@ -1,0 +1,105 @@
+"""Each line of a live object has a name, a time and a ticket, as far as the evidence reaches."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from correlator.blame.attribute import History, Source
+from correlator.blame.lines import lines_of, scalar
+from correlator.blame.render import render
+from glasswarden.kube.managed import entries_of
+from glasswarden.kube.objects import Object, ref_of
+from tests.correlator.link.builders import UID, at, wrote
+
+IMAGE = "/spec/template/spec/containers[name=app]/image"
+
+
+def a_deployment() -> Object:
+    container = {"name": "app", "image": "web:2", "args": ["-v", "--x=1"]}
+    owned: dict[str, Any] = {'k:{"name":"app"}': {".": {}, "f:image": {}}}
+    fields = {"f:spec": {"f:template": {"f:spec": {"f:containers": owned}}}}
+    entry = {
+        "manager": "kubectl-set",
+        "operation": "Update",
+        "time": at(5).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "fieldsV1": fields,
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop", "uid": UID, "managedFields": [entry]},
+        "spec": {
+            "replicas": 8,
+            "template": {"spec": {"containers": [container], "volumes": [], "nodeSelector": {}}},
+        },
+    }
+
+
+def blamed(*attempts: Any) -> list[tuple[str, str, bool]]:  # noqa: ANN401
+    obj = a_deployment()
+    entries = entries_of(obj)
+    visible = {key: value for key, value in obj.items() if key != "metadata"}
+    history = History("test", ref_of(obj), entries, attempts)
+    lines = lines_of(visible, entries, lambda _path, value: value)
+    attributed = [
+        (line, history.attribute(line.path, line.value) if line.sets else None) for line in lines
+    ]
+    return list(render(attributed))
+
+
+def test_the_lines_are_the_object() -> None:
+    text = "\n".join(line for _, line, _ in blamed())
+    visible = {key: value for key, value in a_deployment().items() if key != "metadata"}
+    assert yaml.safe_load(text) == visible
+
+
+def test_items_are_found_by_their_merge_keys() -> None:
+    obj = a_deployment()
+    paths = [str(line.path) for line in lines_of(obj, (), lambda _path, value: value) if line.sets]
+    assert IMAGE in paths
+
+
+def test_a_record_proves_a_name() -> None:
+    write = wrote(5, IMAGE, old="web:1", new="web:2", manager="kubectl-set", ticket="INC-42")
+    [(margin, _, proven)] = [each for each in blamed(write) if "image:" in each[1]]
+    assert margin.split() == ["responder", "2026-03-01", "12:05", "INC-42"]
+    assert proven
+
+
+def test_managed_fields_only_hint() -> None:
+    [(margin, _, proven)] = [each for each in blamed() if "image:" in each[1]]
+    assert margin.split() == ["kubectl-set", "2026-03-01", "12:05"]
+    assert not proven
+
+
+def test_a_line_that_nobody_is_known_for_stays_empty() -> None:
+    [(margin, _, _)] = [each for each in blamed() if "replicas:" in each[1]]
+    assert margin.strip() == ""
+
+
+def test_the_source_of_a_name_is_said() -> None:
+    obj = a_deployment()
+    history = History("test", ref_of(obj), entries_of(obj), ())
+    path = next(line.path for line in lines_of(obj, (), lambda _p, v: v) if str(line.path) == IMAGE)
+    assert history.attribute(path, "web:2").source is Source.MANAGED_FIELDS
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("web", "web"),
+        ("true", "'true'"),
+        ("", "''"),
+        (True, "true"),
+        (None, "null"),
+        (1.5, "1.5"),
+        ([], "[]"),
+        ({}, "{}"),
+        ("two\nlines", '"two\\nlines"'),
+        ("\x1b[31m", '"\\u001b[31m"'),
+    ],
+)
+def test_a_value_stands_on_one_line_and_is_not_obeyed(value: object, text: str) -> None:
+    assert scalar(value) == text
+    assert yaml.safe_load(text) == value

@@ -1,0 +1,100 @@
+"""Every field changed under a grant ends reverted, in Git, or delegated; until then it is owed."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from correlator.grants.grant import Grant, State, grants_of
+from correlator.standing import Answer, Standing
+from glasswarden.ledger.record import Attempt
+from tests.correlator.link.builders import at, wrote
+
+HALF_AN_HOUR = timedelta(minutes=30)
+
+
+def granted(minute: float, act: str, path: str = "", **differing: Any) -> Attempt:  # noqa: ANN401
+    fields: dict[str, Any] = {
+        "grant": "g1",
+        "grant_act": act,
+        "grantee": "responder",
+        "grant_rule": "oncall",
+        "grant_expires": at(0) + HALF_AN_HOUR,
+        "ticket": "INC-42",
+        "reason": "checkout is down",
+    }
+    attempt = wrote(minute, path or "/spec/replicas", **fields | differing)
+    return attempt if path else wrote(minute, "/", **fields | {"changes": ()} | differing)
+
+
+def told(*story: Attempt, live: Answer = Answer.UNKNOWN, git: Answer = Answer.UNKNOWN) -> Grant:
+    [grant] = grants_of(story, lambda _attempt, _change: Standing(live, git))
+    return grant
+
+
+STORY = (granted(0, "issued"), granted(1, "used", "/spec/replicas", new=8))
+
+
+def test_a_grant_is_told_by_its_records() -> None:
+    grant = told(*STORY, granted(2, "extended", grant_expires=at(50)), granted(3, "closed"))
+    assert (grant.id, grant.grantee, grant.ticket) == ("g1", "responder", "INC-42")
+    assert (grant.start, grant.expires, grant.closed) == (at(0), at(50), at(3))
+    assert [field.change.path for field in grant.fields] == ["/spec/replicas"]
+
+
+@pytest.mark.parametrize(
+    ("minute", "live", "git", "state"),
+    [
+        pytest.param(29, Answer.YES, Answer.NO, State.OPEN, id="open, whatever is live"),
+        pytest.param(30, Answer.YES, Answer.NO, State.OVERDUE, id="ended and still live"),
+        pytest.param(30, Answer.YES, Answer.UNKNOWN, State.OVERDUE, id="Git is not at hand"),
+        pytest.param(30, Answer.YES, Answer.YES, State.SETTLED, id="backported"),
+        pytest.param(30, Answer.NO, Answer.NO, State.SETTLED, id="reverted"),
+        pytest.param(30, Answer.UNKNOWN, Answer.UNKNOWN, State.UNCHECKED, id="nobody looked"),
+    ],
+)
+def test_how_it_stands(minute: float, live: Answer, git: Answer, state: State) -> None:
+    assert told(*STORY, live=live, git=git).state(at(minute)) is state
+
+
+def test_closing_ends_it_at_once() -> None:
+    grant = told(*STORY, granted(2, "closed", outcome="reverted"), live=Answer.YES)
+    assert grant.state(at(3)) is State.OVERDUE
+
+
+def test_what_was_delegated_is_nobodys_debt() -> None:
+    grant = told(*STORY, granted(2, "closed", outcome="delegated"), live=Answer.YES)
+    assert grant.state(at(3)) is State.SETTLED
+
+
+def test_a_grant_that_nothing_was_changed_under_is_settled_when_it_ends() -> None:
+    assert told(granted(0, "issued")).state(at(31)) is State.SETTLED
+
+
+def test_a_request_that_nobody_approved_is_no_grant() -> None:
+    assert grants_of([granted(0, "requested")], lambda _a, _c: Standing()) == []
+
+
+def test_a_refused_use_changes_nothing() -> None:
+    refused = granted(2, "used", "/spec/paused", new=True, verdict="deny")
+    assert len(told(*STORY, refused).fields) == 1
+
+
+def test_grants_of_one_id_in_two_clusters_are_two() -> None:
+    elsewhere = granted(1, "issued", cluster="another")
+    found = grants_of([*STORY, elsewhere], lambda _a, _c: Standing())
+    assert [grant.cluster for grant in found] == ["another", "test"]
+
+
+def test_who_takes_an_object_over_ends_the_grant_of_before() -> None:
+    mine = [granted(0, "issued"), granted(1, "used", "/spec/replicas", new=8)]
+    theirs = granted(5, "issued", grant="g2", grantee="lead", grant_expires=at(60))
+    newer, older = grants_of([*mine, theirs], lambda _a, _c: Standing(Answer.YES))
+    assert (older.grantee, older.closed, older.state(at(6))) == ("responder", at(5), State.OVERDUE)
+    assert (newer.grantee, newer.closed, newer.state(at(6))) == ("lead", None, State.OPEN)
+
+
+def test_a_grant_that_had_expired_was_not_taken_over() -> None:
+    again = granted(40, "issued", grant="g2", grant_expires=at(60))
+    _, older = grants_of([*STORY, again], lambda _a, _c: Standing())
+    assert older.closed is None

@@ -1,0 +1,77 @@
+"""An incident to report about: a hotfix under a ticket, and what happened around it."""
+
+from typing import Any
+
+from correlator.report.compose import Surroundings, compose
+from correlator.report.model import Integrity, Report, Scope, Subject, Unexplained
+from correlator.standing import Answer, Standing
+from glasswarden.ledger.record import Attempt, ChangedField
+from tests.correlator.link.builders import at, wrote
+
+IMAGE = "/spec/template/spec/containers[name=app]/image"
+HOSTILE = "=cmd|'/c calc'!A1 <script>alert(1)</script> `x` | \x1b[31m"
+
+
+def granted(minute: float, path: str, **differing: Any) -> Attempt:  # noqa: ANN401 - any field
+    """Return a write of the responder under the incident's grant."""
+    fields = {"ticket": "INC-42", "reason": "checkout is down", "grant": "g1", "grant_act": "used"}
+    return wrote(minute, path, **fields | {"inferred_verb": "edit"} | differing)
+
+
+def history() -> list[Attempt]:
+    """Return what happened, oldest first."""
+    fingerprint = "ab12"
+    return [
+        wrote(0, "/spec/replicas", old=5, new=9, verdict="deny", actor="developer", clause="guard"),
+        granted(1, "/spec/replicas", old=5, new=8, inferred_verb="scale"),
+        granted(2, IMAGE, old="web:1", new="web:2", fingerprint=fingerprint),
+        granted(2.01, IMAGE, old="web:1", new="web:2", fingerprint=fingerprint),
+        granted(3, "/data/token", old_masked="k:00", new_masked="k:01", kind="Secret", name="db"),
+        granted(4, "/spec/replicas", old=8, new=12, inferred_verb="scale"),
+        granted(5, "/", operation="DELETE", changes=(), inferred_verb="delete", name="job"),
+    ]
+
+
+def standing(_attempt: Attempt, change: ChangedField) -> Standing:
+    live = {IMAGE: Answer.YES, "/spec/replicas": Answer.NO}.get(change.path, Answer.UNKNOWN)
+    return Standing(live, Answer.NO if live is Answer.YES else Answer.UNKNOWN)
+
+
+def around(**differing: Any) -> Surroundings:  # noqa: ANN401 - any field
+    subject = Subject(
+        cluster="test",
+        group="",
+        version="v1",
+        kind="ConfigMap",
+        namespace="shop",
+        name="settings",
+        uid="u9",
+    )
+    why = "no record changes this field since recording began"
+    fields: dict[str, Any] = {
+        "standing": standing,
+        "unexplained": (Unexplained(subject=subject, path="/data/mode", why=why),),
+        "integrity": Integrity(verdict=Answer.YES, statement="3 chains verified, nothing missing."),
+        "incomplete": ("the audit log was not given",),
+    }
+    return Surroundings(**fields | differing)
+
+
+def the_report(**differing: Any) -> Report:  # noqa: ANN401 - any field of what is around
+    return compose(Scope(ticket="INC-42"), history(), around(**differing), at(60))
+
+
+def a_hostile_report() -> Report:
+    """Return a report in which every text that people choose tries to be something else."""
+    write = granted(
+        1,
+        f"/metadata/annotations/{HOSTILE.replace('/', '~1')}",
+        new=HOSTILE,
+        actor=HOSTILE,
+        reason=HOSTILE,
+        manager=HOSTILE,
+        name=HOSTILE,
+        app=HOSTILE,
+        ticket=HOSTILE,
+    )
+    return compose(Scope(ticket=HOSTILE), [write], around(), at(60))

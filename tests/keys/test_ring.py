@@ -1,0 +1,47 @@
+"""Keys sign from when they are active, and verify until they are taken away."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from glasswarden.keys.ring import Key, NoKey, Ring
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def a_key(name: str, age: timedelta = timedelta()) -> Key:
+    return Key(name, name.encode() * 8, NOW - age)
+
+
+def test_the_newest_active_key_signs() -> None:
+    ring = Ring([a_key("older", timedelta(days=2)), a_key("newer", timedelta(days=1))])
+    assert ring.current(NOW).id == "newer"
+    assert ring.sign(b"message", NOW)[0] == "newer"
+
+
+def test_a_key_of_the_future_verifies_but_does_not_sign_yet() -> None:
+    coming = a_key("coming", -timedelta(minutes=5))
+    ring = Ring([a_key("current"), coming])
+    assert ring.current(NOW).id == "current"
+    ahead = Ring([coming]).sign(b"message", coming.active_from)
+    assert ring.verifies(ahead[0], b"message", ahead[1])
+
+
+def test_nothing_signs_without_an_active_key() -> None:
+    for ring in (Ring(), Ring([a_key("coming", -timedelta(seconds=1))])):
+        with pytest.raises(NoKey):
+            ring.sign(b"message", NOW)
+
+
+def test_a_signature_is_of_one_key_and_one_message() -> None:
+    ring = Ring([a_key("one"), a_key("two")])
+    key_id, mac = ring.sign(b"message", NOW)
+    assert ring.verifies(key_id, b"message", mac)
+    assert not ring.verifies(key_id, b"another", mac)
+    assert not ring.verifies("one", b"message", mac)
+    assert not ring.verifies(key_id, b"message", mac[:-1])
+    assert not Ring([a_key("one")]).verifies(key_id, b"message", mac)
+
+
+def test_a_secret_is_not_shown() -> None:
+    assert "one" * 8 not in repr(a_key("one"))

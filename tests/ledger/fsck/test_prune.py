@@ -1,0 +1,245 @@
+"""Retention: what is old goes, what is left still verifies, and what is held stays."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from glasswarden.ledger.clerk import clerk_of
+from glasswarden.ledger.errors import LedgerUnavailable
+from glasswarden.ledger.fsck.findings import (
+    Contradicted,
+    Edited,
+    Finding,
+    HoldMismatch,
+    Removed,
+    Unpruned,
+)
+from glasswarden.ledger.ledger import Ledger, LegalHold
+from glasswarden.ledger.legal_hold import lift_hold, put_hold
+from glasswarden.ledger.prune import Pruning, prune
+from glasswarden.ledger.record import Attempt, Kept, Record, Tombstone, read_record, seal
+from tests.ledger.builders import SIGNER, TIME, an_attempt
+from tests.ledger.fsck.builders import TRUST, Intruder, Writer, found_in
+
+DAY = timedelta(days=1)
+NOW = TIME + 500 * DAY
+
+
+def an_old_chain(ledger: Ledger, name: str = "one") -> list[Record]:
+    """Store a chain with an attempt a day for ten days, two of them for a ticket."""
+    days = [an_attempt(time=TIME + day * DAY, ticket=_ticket(day)) for day in range(10)]
+    return Writer(ledger, name).writes(*days, is_closed=False)
+
+
+def _ticket(day: int) -> str:
+    return "INC-1" if day in (2, 3) else ""
+
+
+def pruned(
+    ledger: Ledger, before: datetime, now: datetime = NOW, clerk: str = "clerk"
+) -> list[Pruning | Finding]:
+    with clerk_of(ledger, clerk, SIGNER, now) as acting:
+        return list(prune(ledger, before, TRUST, acting))
+
+
+def held(ledger: Ledger, ticket: str = "INC-1", now: datetime = NOW) -> None:
+    with clerk_of(ledger, f"holder-{ticket}", SIGNER, now) as clerk:
+        put_hold(ledger, LegalHold(ticket, now, "lead", "lawsuit"), clerk)
+
+
+def places(ledger: Ledger, chain: str = "one") -> list[int]:
+    return [row.columns.sequence for row in ledger.rows(chain)]
+
+
+def sum_of(records: Sequence[Record]) -> str:
+    return hashlib.sha256(b"".join(bytes.fromhex(each.digest) for each in records)).hexdigest()
+
+
+def test_the_old_beginning_goes_and_a_tombstone_says_what_went(ledger: Ledger) -> None:
+    one = an_old_chain(ledger)
+    [cut] = pruned(ledger, TIME + 5 * DAY)
+    assert cut == Pruning("one", 6, one[5].digest, 6, sum_of(one[:6]), ())
+    assert places(ledger) == [7, 8, 9, 10, 11]
+    kinds = [row.columns.type for row in ledger.rows("clerk")]
+    assert kinds == ["opened", "tombstone", "closed"]
+    assert found_in(ledger) == []
+
+
+def test_a_whole_chain_can_go(ledger: Ledger) -> None:
+    an_old_chain(ledger)
+    pruned(ledger, TIME + 100 * DAY)
+    assert places(ledger) == []
+    assert found_in(ledger) == []
+
+
+def test_a_chain_that_was_cut_goes_on(ledger: Ledger) -> None:
+    one = an_old_chain(ledger)
+    pruned(ledger, TIME + 100 * DAY)
+    ledger.append([seal(an_attempt(time=NOW), "one", 12, one[10].digest)])
+    assert found_in(ledger) == []
+
+
+def test_where_nothing_is_old_nothing_is_left_behind(ledger: Ledger) -> None:
+    an_old_chain(ledger)
+    assert pruned(ledger, TIME - DAY) == []
+    assert ledger.writers() == ["one"]
+
+
+def test_a_dry_run_says_the_same_and_cuts_nothing(ledger: Ledger) -> None:
+    an_old_chain(ledger)
+    planned = list(prune(ledger, TIME + 5 * DAY, TRUST, None))
+    assert len(places(ledger)) == 11
+    assert planned == pruned(ledger, TIME + 5 * DAY)
+
+
+def test_it_can_be_repeated_as_time_goes_by(ledger: Ledger) -> None:
+    an_old_chain(ledger)
+    for day in (2, 5, 8, 100):
+        pruned(ledger, TIME + day * DAY, NOW + day * DAY, f"clerk-{day}")
+        assert found_in(ledger) == []
+    assert places(ledger) == []
+
+
+def test_tombstones_in_force_outlive_their_own_chains(ledger: Ledger) -> None:
+    an_old_chain(ledger)
+    pruned(ledger, TIME + 5 * DAY, NOW, "early")
+    pruned(ledger, NOW + DAY, NOW + 500 * DAY, "late")
+    assert [row.columns.type for row in ledger.rows("early")] == ["tombstone"]
+    assert found_in(ledger) == []
+    pruned(ledger, NOW + 501 * DAY, NOW + 1000 * DAY, "latest")
+    assert places(ledger, "early") == []  # another tombstone took its place
+    assert {row.columns.type for row in ledger.rows("late")} == {"tombstone"}
+    assert found_in(ledger) == []
+
+
+class TestLegalHold:
+    def test_what_belongs_to_the_ticket_stays(self, ledger: Ledger) -> None:
+        one = an_old_chain(ledger)
+        held(ledger)
+        [cut] = pruned(ledger, TIME + 8 * DAY)
+        assert isinstance(cut, Pruning)
+        assert cut.kept == (Kept(4, one[3].digest), Kept(5, one[4].digest))
+        assert cut.sum == sum_of(one[:3] + one[5:9])
+        assert places(ledger) == [4, 5, 10, 11]
+        assert found_in(ledger) == []
+
+    def test_it_goes_when_the_hold_is_lifted(self, ledger: Ledger) -> None:
+        an_old_chain(ledger)
+        held(ledger)
+        pruned(ledger, TIME + 8 * DAY, clerk="first")
+        with clerk_of(ledger, "lifter", SIGNER, NOW + DAY) as clerk:
+            assert lift_hold(ledger, "INC-1", "lead", "settled", clerk)
+        pruned(ledger, TIME + 8 * DAY, clerk="second")
+        assert places(ledger) == [10, 11]
+        assert found_in(ledger) == []
+
+    def test_who_held_and_lifted_what_is_never_pruned(self, ledger: Ledger) -> None:
+        held(ledger)
+        pruned(ledger, NOW + DAY, NOW + 500 * DAY)
+        [row] = ledger.rows("holder-INC-1")
+        assert row.columns.type == "held"
+        assert found_in(ledger) == []
+
+    def test_a_hold_that_is_there_is_not_put_again(self, ledger: Ledger) -> None:
+        held(ledger)
+        with clerk_of(ledger, "again", SIGNER, NOW) as clerk:
+            assert not put_hold(ledger, LegalHold("INC-1", NOW, "lead", "again"), clerk)
+        assert ledger.writers() == ["holder-INC-1"]
+
+    def test_a_hold_that_is_not_there_is_not_lifted(self, ledger: Ledger) -> None:
+        with clerk_of(ledger, "lifter", SIGNER, NOW) as clerk:
+            assert not lift_hold(ledger, "INC-1", "lead", "settled", clerk)
+        assert ledger.writers() == []
+
+    def test_a_hold_that_somebody_lifted_in_the_database_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
+        held(ledger)
+        assert found_in(ledger) == []
+        intruder.run("DELETE FROM legal_hold")
+        assert found_in(ledger) == [
+            HoldMismatch(ticket="INC-1", why="is recorded, but was lifted without a record")
+        ]
+
+
+class TestTampering:
+    def test_more_was_cut_than_the_tombstone_says(self, ledger: Ledger, intruder: Intruder) -> None:
+        an_old_chain(ledger)
+        pruned(ledger, TIME + 5 * DAY)
+        intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence IN (7, 8)")
+        assert found_in(ledger) == [Removed(chain="one", sequence=7, through=8)]
+
+    def test_a_record_that_was_kept_is_removed(self, ledger: Ledger, intruder: Intruder) -> None:
+        an_old_chain(ledger)
+        held(ledger)
+        pruned(ledger, TIME + 8 * DAY)
+        intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence = 4")
+        assert found_in(ledger) == [Removed(chain="one", sequence=4, through=4)]
+
+    def test_a_record_that_was_kept_is_replaced(self, ledger: Ledger, intruder: Intruder) -> None:
+        one = an_old_chain(ledger)
+        held(ledger)
+        pruned(ledger, TIME + 8 * DAY)
+        entry = one[3].entry
+        assert isinstance(entry, Attempt)
+        other = seal(replace(entry, reason="nothing to see"), "one", 4, entry.prev)
+        intruder.put(other, "one", 4)
+        assert found_in(ledger) == [
+            Contradicted(chain="one", sequence=4, id=entry.id, by="the tombstone")
+        ]
+
+    def test_a_record_comes_back(self, ledger: Ledger) -> None:
+        one = an_old_chain(ledger)
+        pruned(ledger, TIME + 5 * DAY)
+        ledger.append([one[2]])
+        assert found_in(ledger) == [Unpruned(chain="one", sequence=3, id=one[2].entry.id)]
+
+    def test_the_tombstone_is_removed(self, ledger: Ledger, intruder: Intruder) -> None:
+        an_old_chain(ledger)
+        pruned(ledger, TIME + 5 * DAY)
+        intruder.run("DELETE FROM record WHERE type = 'tombstone'")
+        assert found_in(ledger) == [
+            Removed(chain="clerk", sequence=2, through=2),
+            Removed(chain="one", sequence=1, through=6),
+        ]
+
+    def test_what_does_not_verify_is_not_buried(self, ledger: Ledger, intruder: Intruder) -> None:
+        one = an_old_chain(ledger)
+        intruder.run("UPDATE record SET body = ? WHERE sequence = 3", values=[b"{}"])
+        found = pruned(ledger, TIME + 5 * DAY)
+        assert found == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
+        assert len(places(ledger)) == 11
+        assert ledger.writers() == ["one"]
+
+
+def test_a_cut_that_fails_leaves_the_chain_as_it_was(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two chains; the database goes away before the second: the first is cut, and all verifies."""
+    an_old_chain(ledger, "one")
+    an_old_chain(ledger, "two")
+    remove = ledger.remove
+
+    def failing(writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
+        if writer == "two":
+            raise LedgerUnavailable("gone")
+        remove(writer, through, keep, stone)
+
+    monkeypatch.setattr(ledger, "remove", failing)
+    with pytest.raises(LedgerUnavailable):
+        pruned(ledger, TIME + 5 * DAY)
+    assert (len(places(ledger, "one")), len(places(ledger, "two"))) == (5, 11)
+    assert found_in(ledger) == []
+
+
+def test_the_tombstone_is_signed_and_says_how_old(ledger: Ledger) -> None:
+    an_old_chain(ledger)
+    pruned(ledger, TIME + 5 * DAY)
+    _, row, _ = ledger.rows("clerk")
+    stone = read_record(row.body, row.digest).entry
+    assert isinstance(stone, Tombstone)
+    assert (stone.before, stone.public_key) == (TIME + 5 * DAY, SIGNER.public_key)
+    assert row.signature == SIGNER.sign(row.digest)

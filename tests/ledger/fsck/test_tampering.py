@@ -1,0 +1,335 @@
+"""Every way to change what was recorded is tried on a real database, and found."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from glasswarden.ledger.chain import Chain
+from glasswarden.ledger.checkpoints import opening
+from glasswarden.ledger.fsck.findings import (
+    ColumnMismatch,
+    Contradicted,
+    CutTail,
+    DuplicatePlace,
+    Edited,
+    Finding,
+    Forged,
+    HeadMismatch,
+    MissingChain,
+    Removed,
+    Reordered,
+    Replaced,
+    Unreadable,
+)
+from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.record import GENESIS, Attempt, Record, read_record, seal
+from tests.ledger.builders import SIGNER, TIME, an_attempt
+from tests.ledger.fsck.builders import (
+    STRANGER,
+    TWIN_ID,
+    Intruder,
+    Writer,
+    found_in,
+    some_attempts,
+    some_random_bytes,
+    two_chains,
+)
+
+
+def test_an_untouched_ledger_is_clean(ledger: Ledger) -> None:
+    two_chains(ledger)
+    assert found_in(ledger) == []
+
+
+def edited(record: Record, **fields: object) -> Record:
+    """Return *record* with other *fields*, and with the digest that belongs to them."""
+    entry = msgspec.structs.replace(record.entry, **fields)
+    return seal(entry, entry.writer, entry.sequence, entry.prev)
+
+
+class TestEdited:
+    def test_a_field_in_the_bytes(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        other = edited(one[2], actor="outsider", reason="nothing to see")
+        intruder.put(replace(other, digest=one[2].digest), "one", 3)
+        assert found_in(ledger) == [
+            Edited(chain="one", sequence=3, id=one[2].entry.id, columns=("actor",))
+        ]
+
+    def test_the_bytes_and_the_columns(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.put(replace(edited(one[2], actor="outsider"), digest=one[2].digest), "one", 3)
+        intruder.run("UPDATE record SET actor = 'outsider' WHERE writer = 'one' AND sequence = 3")
+        assert found_in(ledger) == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
+
+    def test_the_digest_too(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.put(edited(one[2], reason="nothing to see"), "one", 3)
+        assert found_in(ledger) == [Replaced(chain="one", sequence=3, id=one[2].entry.id)]
+
+    def test_every_digest_until_the_end(self, ledger: Ledger, intruder: Intruder) -> None:
+        """Another chain saw the true end, and the closing is signed."""
+        one, _ = two_chains(ledger)
+        for place, other in enumerate(_anew(one[2:], one[1].digest), start=3):
+            intruder.put(other, "one", place)
+        intruder.run(
+            "UPDATE record SET actor = 'outsider' WHERE writer = 'one' AND sequence IN (3, 4, 5)"
+        )
+        found = found_in(ledger)
+        assert [(type(each), each.sequence) for each in found] == [(Forged, 6)]
+
+    def test_the_digest_alone(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(
+            "UPDATE record SET digest = ? WHERE writer = 'one' AND sequence = 3",
+            values=[bytes(32)],
+        )
+        assert found_in(ledger) == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
+
+    def test_bytes_that_are_no_record(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.put(replace(one[2], body=b"{}"), "one", 3)
+        assert found_in(ledger) == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
+
+    def test_bytes_that_are_no_record_with_their_digest(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
+        one, _ = two_chains(ledger)
+        digest = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+        intruder.put(replace(one[2], body=b"{}", digest=digest), "one", 3)
+        assert found_in(ledger) == [Unreadable(chain="one", sequence=3, id=one[2].entry.id)]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("actor", "'outsider'"),
+        ("verdict", "'allow'"),
+        ("kind", "'Secret'"),
+        ("ticket", "'INC-1'"),
+        ("type", "'gap'"),
+        ("time", "later"),
+        ("grant_expires", "time"),
+        ("cluster", "'other'"),
+        ("signature", "'c2lnbmVk'"),
+    ],
+)
+def test_a_column_that_answers_questions(
+    ledger: Ledger, intruder: Intruder, column: str, value: str
+) -> None:
+    one, _ = two_chains(ledger)
+    value = intruder.only_in.get(value, value)
+    intruder.run(f"UPDATE record SET \"{column}\" = {value} WHERE writer = 'one' AND sequence = 3")  # noqa: S608
+    assert found_in(ledger) == [
+        ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=(column,))
+    ]
+
+
+@pytest.mark.parametrize("how", ["without paths", "other paths", "paths of no use"])
+def test_a_path_that_it_is_found_by(ledger: Ledger, intruder: Intruder, how: str) -> None:
+    one = Writer(ledger).writes(*some_attempts(3))
+    intruder.run(intruder.only_in[how])
+    assert found_in(ledger) == [
+        ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=("fields",))
+    ]
+
+
+class TestRemoved:
+    def test_a_record(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence = 3")
+        assert found_in(ledger) == [Removed(chain="one", sequence=3, through=3)]
+
+    def test_several(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence IN (2, 3, 4)")
+        assert found_in(ledger) == [Removed(chain="one", sequence=2, through=4)]
+
+    def test_the_beginning(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.run("DELETE FROM record WHERE writer = 'two' AND sequence = 1")
+        assert found_in(ledger) == [Removed(chain="two", sequence=1, through=1)]
+
+    def test_the_tail(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.run("DELETE FROM record WHERE writer = 'two' AND sequence IN (3, 4, 5)")
+        assert found_in(ledger) == [
+            CutTail(chain="two", sequence=3, through=4, by="the ledger's list of chains")
+        ]
+
+    def test_the_tail_and_the_list_of_chains(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(
+            "DELETE FROM record WHERE writer = 'one' AND sequence > 4",
+            "UPDATE chain SET sequence = 4 WHERE writer = 'one'",
+        )
+        intruder.run(
+            "UPDATE chain SET digest = ? WHERE writer = 'one'",
+            values=[bytes.fromhex(one[3].digest)],
+        )
+        assert found_in(ledger) == [
+            CutTail(chain="one", sequence=5, through=6, by="the opening of two")
+        ]
+
+    def test_a_whole_chain(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.run("DELETE FROM record WHERE writer = 'two'")
+        assert found_in(ledger) == [
+            MissingChain(chain="two", sequence=4, by="the ledger's list of chains")
+        ]
+
+    def test_a_whole_chain_and_its_trace(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.drop_chain("one")
+        assert found_in(ledger) == [MissingChain(chain="one", sequence=6, by="the opening of two")]
+
+
+class TestReordered:
+    def test_two_records_change_places(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(
+            "UPDATE record SET sequence = 99 WHERE writer = 'one' AND sequence = 3",
+            "UPDATE record SET sequence = 3 WHERE writer = 'one' AND sequence = 4",
+            "UPDATE record SET sequence = 4 WHERE writer = 'one' AND sequence = 99",
+        )
+        assert found_in(ledger) == [
+            Reordered(chain="one", sequence=3, id=one[3].entry.id, belongs="one#4"),
+            Reordered(chain="one", sequence=4, id=one[2].entry.id, belongs="one#3"),
+        ]
+
+    def test_a_record_is_put_into_another_chain(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(
+            "UPDATE record SET writer = 'two', sequence = 5 WHERE writer = 'one' AND sequence = 3"
+        )
+        assert found_in(ledger) == [
+            Removed(chain="one", sequence=3, through=3),
+            Reordered(chain="two", sequence=5, id=one[2].entry.id, belongs="one#3"),
+            HeadMismatch(chain="two", sequence=5, why="ends this chain at 4, but it goes on to 5"),
+        ]
+
+
+def test_two_records_in_one_place(ledger: Ledger, intruder: Intruder) -> None:
+    one, _ = two_chains(ledger)
+    twin = edited(one[2], id=TWIN_ID)
+    intruder.duplicate("one", 3, twin)
+    [found] = found_in(ledger)
+    assert isinstance(found, DuplicatePlace)
+    assert (found.chain, found.sequence) == ("one", 3)
+    assert found.id in {one[2].entry.id, twin.entry.id}
+
+
+class TestForged:
+    def test_a_chain_without_an_opening(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        [record] = Chain("three", STRANGER).link([an_attempt()])
+        intruder.insert(record)
+        assert found_in(ledger) == [
+            Forged(
+                chain="three",
+                sequence=1,
+                id=record.entry.id,
+                why="its chain does not begin with a signed opening",
+            )
+        ]
+
+    def test_a_chain_that_is_signed_by_a_stranger(self, ledger: Ledger) -> None:
+        two_chains(ledger)
+        first, *_ = Writer(ledger, "three", STRANGER).writes(an_attempt(), is_closed=False)
+        why = f"its key {STRANGER.public_key} is not a trusted one"
+        assert found_in(ledger) == [Forged(chain="three", sequence=1, id=first.entry.id, why=why)]
+
+    def test_without_a_trusted_key_a_stranger_passes(self, ledger: Ledger) -> None:
+        Writer(ledger, "three", STRANGER).writes(an_attempt())
+        assert found_in(ledger, Trust()) == []
+
+    def test_an_opening_that_names_the_trusted_key_without_holding_it(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
+        opened = opening("test", [], SIGNER, TIME, some_random_bytes())
+        [record] = Chain("three", STRANGER).link([opened])
+        intruder.insert(record)
+        why = "its signature is not that of its key"
+        assert found_in(ledger) == [Forged(chain="three", sequence=1, id=record.entry.id, why=why)]
+
+    def test_a_signature_that_was_taken_off(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run("UPDATE record SET signature = '' WHERE writer = 'one' AND sequence = 6")
+        why = "its signature is missing"
+        assert found_in(ledger) == [Forged(chain="one", sequence=6, id=one[5].entry.id, why=why)]
+
+    def test_a_record_behind_the_end(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        extra = seal(an_attempt(), "one", 7, one[5].digest)
+        intruder.insert(extra)
+        why = "it follows the end of its chain"
+        assert found_in(ledger) == [Forged(chain="one", sequence=7, id=extra.entry.id, why=why)]
+
+
+def _anew(records: list[Record], prev: str) -> list[Record]:
+    anew = []
+    for record in records:
+        fields = {"actor": "outsider"} if isinstance(record.entry, Attempt) else {}
+        other = replace(edited(record, prev=prev, **fields), signature=record.signature)
+        anew.append(other)
+        prev = other.digest
+    return anew
+
+
+def test_a_tail_that_is_written_anew_is_contradicted_by_who_saw_it(
+    ledger: Ledger, intruder: Intruder
+) -> None:
+    """A chain that was killed has no signature at its end; the next chain's opening names it."""
+    one = Writer(ledger, "one").writes(*some_attempts(2), is_closed=False)
+    Writer(ledger, "two", since=TIME + timedelta(hours=1)).writes(an_attempt())
+    intruder.drop_chain("one")
+    anew = _anew(one[1:], one[0].digest)
+    intruder.insert(one[0], *anew)
+    assert found_in(ledger) == [
+        Contradicted(chain="one", sequence=3, id=one[2].entry.id, by="the opening of two")
+    ]
+
+
+class TestListOfChains:
+    def test_another_digest(self, ledger: Ledger, intruder: Intruder) -> None:
+        _, two = two_chains(ledger)
+        intruder.run("UPDATE chain SET digest = ? WHERE writer = 'two'", values=[bytes(32)])
+        why = "names another digest at this place than the record has"
+        assert found_in(ledger) == [
+            HeadMismatch(chain="two", sequence=4, id=two[3].entry.id, why=why)
+        ]
+
+    def test_an_earlier_end(self, ledger: Ledger, intruder: Intruder) -> None:
+        _, two = two_chains(ledger)
+        intruder.run(
+            "UPDATE chain SET sequence = 2, digest = ? WHERE writer = 'two'",
+            values=[bytes.fromhex(two[1].digest)],
+        )
+        why = "ends this chain at 2, but it goes on to 4"
+        assert found_in(ledger) == [HeadMismatch(chain="two", sequence=4, why=why)]
+
+    def test_a_chain_that_is_not_in_it(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.run("DELETE FROM chain WHERE writer = 'two'")
+        assert found_in(ledger) == [
+            HeadMismatch(chain="two", sequence=4, why="does not have this chain")
+        ]
+
+
+def test_every_finding_is_one_sentence_that_names_the_place() -> None:
+    found: Finding = Removed(chain="one", sequence=2, through=4)
+    assert str(found) == "removed: one#2: the records from 2 to 4 were removed"
+
+
+def test_a_record_of_a_later_version_is_no_finding(ledger: Ledger) -> None:
+    chain = Chain("one", SIGNER)
+    opened = chain.link([opening("test", [], SIGNER, TIME, some_random_bytes())])
+    chain.advance(opened)
+    [later] = chain.link([an_attempt(format=99)])
+    foreign = later.body.replace(b'"attempt"', b'"appeal"')
+    appeal = seal(read_record(foreign, GENESIS).entry, "one", 2, opened[0].digest)
+    ledger.append([*opened, appeal])
+    assert found_in(ledger) == []

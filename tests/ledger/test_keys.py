@@ -1,0 +1,68 @@
+"""The keys of a ledger: made once, never replaced, and refused where they are none."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from glasswarden.keys.folder import rotate
+from glasswarden.ledger.errors import KeyUnusable
+from glasswarden.ledger.keys import make_keys, open_keys
+from glasswarden.ledger.mask_keys import PREFIX
+from glasswarden.ledger.signing import FILE, is_signed
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+DIGEST = "ab" * 32
+
+
+def test_keys_are_made_once(tmp_path: Path) -> None:
+    make_keys(tmp_path / "keys", NOW)
+    first = open_keys(tmp_path / "keys")
+    make_keys(tmp_path / "keys", NOW + timedelta(days=1))
+    again = open_keys(tmp_path / "keys")
+    assert again.signer.public_key == first.signer.public_key
+    assert first.masks.matches(again.masks.mask("/a", "b", NOW), "/a", "b") is True
+
+
+def test_nobody_else_may_read_them(tmp_path: Path) -> None:
+    make_keys(tmp_path / "keys", NOW)
+    assert {file.stat().st_mode & 0o077 for file in (tmp_path / "keys").iterdir()} == {0}
+
+
+def test_keys_that_are_not_there_are_said(tmp_path: Path) -> None:
+    with pytest.raises(KeyUnusable, match=FILE):
+        open_keys(tmp_path)
+
+
+def test_a_file_that_is_no_key_is_said(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("no key")
+    with pytest.raises(KeyUnusable, match=FILE):
+        open_keys(tmp_path)
+
+
+def test_a_signature_is_of_one_record_by_one_key(tmp_path: Path) -> None:
+    make_keys(tmp_path / "one", NOW)
+    make_keys(tmp_path / "other", NOW)
+    one, other = open_keys(tmp_path / "one").signer, open_keys(tmp_path / "other").signer
+    signature = one.sign(DIGEST)
+    assert is_signed(DIGEST, signature, one.public_key)
+    assert not is_signed("cd" * 32, signature, one.public_key)
+    assert not is_signed(DIGEST, signature, other.public_key)
+    assert not is_signed(DIGEST, "no base64", one.public_key)
+    assert not is_signed(DIGEST, signature, "no key")
+
+
+def test_what_an_older_key_masked_is_still_recognised(tmp_path: Path) -> None:
+    make_keys(tmp_path, NOW)
+    masked = open_keys(tmp_path).masks.mask("/data/token", "secret", NOW)
+    rotate(tmp_path, PREFIX, NOW + timedelta(days=1), keep=timedelta(days=9999))
+    later = open_keys(tmp_path).masks
+    assert later.matches(masked, "/data/token", "secret") is True
+    assert later.mask("/data/token", "secret", NOW + timedelta(days=2)) != masked
+
+
+def test_a_mask_whose_key_is_gone_cannot_be_told(tmp_path: Path) -> None:
+    make_keys(tmp_path / "one", NOW)
+    make_keys(tmp_path / "other", NOW + timedelta(seconds=1))
+    masked = open_keys(tmp_path / "one").masks.mask("/a", 1, NOW)
+    assert open_keys(tmp_path / "other").masks.matches(masked, "/a", 1) is None

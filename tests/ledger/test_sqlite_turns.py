@@ -1,0 +1,154 @@
+"""Processes that write to one file take turns."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+
+import pytest
+
+from glasswarden.ledger.errors import LedgerUnavailable
+from glasswarden.ledger.question import Question
+from glasswarden.ledger.sqlite.file import open_sqlite
+from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout
+from tests.ledger.builders import an_attempt, records_of
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def other(path: Path) -> Iterator[Turns]:
+    with closing(Turns(path, 1)) as turns:
+        yield turns
+
+
+def take(turns: Turns) -> None:
+    """Have a turn, however often patience is lost: it is short here, and machines are busy."""
+    while True:
+        with suppress(TurnTimeout), turns.taken():
+            return
+
+
+def test_nobody_has_a_turn_while_another_has(path: Path, other: Turns) -> None:
+    with closing(Turns(path, 0.01)) as turns:
+        with other.taken(), pytest.raises(TurnTimeout, match="stays locked"), turns.taken():
+            pytest.fail("two have a turn")
+        take(turns)
+
+
+def test_who_lost_patience_does_not_get_in_the_way_later(path: Path, other: Turns) -> None:
+    before = set(threading.enumerate())
+    impatient = Turns(path, 0.01)
+    with other.taken():
+        for _ in range(3):
+            with pytest.raises(TurnTimeout), impatient.taken():
+                pytest.fail("two have a turn")
+        [waiting] = set(threading.enumerate()) - before
+    waiting.join()
+    take(other)
+    take(impatient)
+    impatient.close()
+
+
+def test_who_lost_patience_may_come_again(path: Path, other: Turns) -> None:
+    impatient = Turns(path, 0.01)
+    with other.taken(), pytest.raises(TurnTimeout), impatient.taken():
+        pytest.fail("two have a turn")
+    for _ in range(3):
+        take(impatient)
+        take(other)
+    impatient.close()
+
+
+def test_a_turn_ends_with_an_error(path: Path, other: Turns) -> None:
+    with pytest.raises(ZeroDivisionError), other.taken():
+        _ = 1 / 0
+    with closing(Turns(path, 0.01)) as turns:
+        take(turns)
+
+
+def test_a_ledger_whose_turn_does_not_come_is_unavailable(path: Path, other: Turns) -> None:
+    records = records_of(an_attempt())
+    with closing(open_sqlite(path, patience=0.01)) as ledger:
+        with other.taken(), pytest.raises(LedgerUnavailable, match="locked"):
+            ledger.append(records)
+        assert ledger.ask(Question()) == []
+        while not ledger.ask(Question()):
+            with suppress(LedgerUnavailable):
+                ledger.append(records)
+        assert ledger.ask(Question()) == records
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from glasswarden.ledger.sqlite.turns import Turns
+with Turns(Path(sys.argv[1]), 5).taken():
+    print("mine", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+def test_who_is_killed_has_no_turn_any_more(path: Path, other: Turns) -> None:
+    with _process(HOLDER, path) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "mine\n"
+        holder.kill()
+    with other.taken():
+        pass
+
+
+WRITER = """
+import sys
+import threading
+from pathlib import Path
+from glasswarden.ledger.sqlite.file import open_sqlite
+from tests.ledger.builders import a_chain, an_attempt
+path, name, enough = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+chain, ledger, done = a_chain(name), open_sqlite(path), path.with_name("done")
+print("ready", flush=True)
+sys.stdin.readline()
+while not done.exists():
+    records = chain.link([an_attempt(id=f"019ca945-0f4e-7000-{name}-{chain.head.sequence:012x}")])
+    ledger.append(records)
+    chain.advance(records)
+    if chain.head.sequence == enough:
+        done.touch()
+"""
+
+
+@pytest.mark.slow
+def test_every_process_gets_on(path: Path) -> None:
+    """When the luckiest of four has written 200 records, the others have more than half of that."""
+    with ExitStack() as stack:
+        writers = [
+            stack.enter_context(_process(WRITER, path, name, "200"))
+            for name in ("8001", "8002", "8003", "8004")
+        ]
+        for writer in writers:
+            assert writer.stdout
+            assert writer.stdout.readline() == "ready\n"
+        for writer in writers:
+            assert writer.stdin
+            print("go", file=writer.stdin, flush=True)
+    assert [writer.returncode for writer in writers] == [0] * 4
+    with closing(open_sqlite(path)) as ledger:
+        counts = [head.sequence for head in ledger.heads()]
+        assert sum(counts) == sum(1 for _ in ledger.oldest_first())
+    assert len(counts) == 4
+    assert min(counts) > 100
+
+
+def _process(code: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )

@@ -1,0 +1,155 @@
+"""A ledger as lines of text and back: exact, in either direction, between the databases too."""
+
+import json
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.clerk import clerk_of
+from glasswarden.ledger.ledger import Ledger, LegalHold
+from glasswarden.ledger.legal_hold import lift_hold, put_hold
+from glasswarden.ledger.lines import line_of
+from glasswarden.ledger.transfer import BATCH, LineRejected, exported, imported
+from tests.ledger.builders import SIGNER, TIME, an_attempt
+from tests.ledger.conftest import Opener
+from tests.ledger.fsck.builders import Writer, found_in, some_attempts, two_chains
+
+HOUR = timedelta(hours=1)
+
+
+def store(ledger: Ledger, lines: Iterable[bytes]) -> int:
+    """Return how many records are in *ledger* after an import of *lines*."""
+    *_, count = imported(ledger, lines)
+    return count
+
+
+def held(ledger: Ledger, ticket: str, *, is_lifted: bool = False) -> None:
+    with clerk_of(ledger, f"clerk-{ticket}", SIGNER, TIME + HOUR) as clerk:
+        put_hold(ledger, LegalHold(ticket, TIME + HOUR, "lead", "lawsuit"), clerk)
+    if is_lifted:
+        with clerk_of(ledger, f"lifter-{ticket}", SIGNER, TIME + 2 * HOUR) as clerk:
+            lift_hold(ledger, ticket, "lead", "settled", clerk)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Opener:
+    """Return what opens new ledgers in files."""
+    names = iter(range(10))
+    return lambda: open_ledger(f"sqlite://{tmp_path}/elsewhere-{next(names)}.db")
+
+
+def test_the_same_ledger_gives_the_same_bytes(ledger: Ledger) -> None:
+    two_chains(ledger)
+    assert list(exported(ledger)) == list(exported(ledger))
+
+
+def test_there_and_back_is_exact(ledger: Ledger, elsewhere: Opener) -> None:
+    """From a file, to whichever database it is, to a file: the same lines, heads and holds."""
+    with closing(elsewhere()) as origin, closing(elsewhere()) as end:
+        two_chains(origin)
+        held(origin, "INC-1")
+        held(origin, "INC-2", is_lifted=True)
+        assert store(ledger, exported(origin)) == len(list(exported(origin)))
+        store(end, exported(ledger))
+        assert list(exported(origin)) == list(exported(ledger)) == list(exported(end))
+        for copy in (ledger, end):
+            assert copy.heads() == origin.heads()
+            assert copy.unwitnessed() == origin.unwitnessed()
+            assert copy.holds() == origin.holds()
+            assert [hold.ticket for hold in copy.holds()] == ["INC-1"]
+            assert found_in(copy) == []
+
+
+def test_it_can_be_repeated(ledger: Ledger, elsewhere: Opener) -> None:
+    with closing(elsewhere()) as origin:
+        two_chains(origin)
+        lines = list(exported(origin))
+    store(ledger, lines[:4])
+    store(ledger, lines)
+    assert store(ledger, lines) == len(lines)
+    assert list(exported(ledger)) == lines
+
+
+def test_an_interrupted_import_goes_on(ledger: Ledger, elsewhere: Opener) -> None:
+    with closing(elsewhere()) as origin:
+        Writer(origin).writes(*some_attempts(BATCH + 10))
+        lines = list(exported(origin))
+    progress = imported(ledger, lines)
+    assert next(progress) == BATCH
+    progress.close()  # type: ignore[attr-defined]  # it is a generator
+    assert len(list(exported(ledger))) == BATCH
+    store(ledger, lines)
+    assert list(exported(ledger)) == lines
+
+
+def test_a_clock_that_jumped_back_moves_no_head(ledger: Ledger, elsewhere: Opener) -> None:
+    """Lines come by id, which follows the clock; the chain's end is its last place all the same."""
+    with closing(elsewhere()) as origin:
+        records = Writer(origin).writes(
+            an_attempt(time=TIME + 2 * HOUR), an_attempt(time=TIME + HOUR), is_closed=False
+        )
+        store(ledger, exported(origin))
+    [head] = ledger.heads()
+    assert (head.sequence, head.digest) == (3, records[2].digest)
+    assert found_in(ledger) == []
+
+
+def test_a_part_by_time_and_by_ticket(ledger: Ledger) -> None:
+    attempts = [
+        an_attempt(time=TIME, ticket="INC-1"),
+        an_attempt(time=TIME + HOUR, ticket="INC-1"),
+        an_attempt(time=TIME + 2 * HOUR, ticket="INC-2"),
+        an_attempt(time=TIME + 3 * HOUR),
+    ]
+    _, *records = Writer(ledger, since=TIME - HOUR).writes(*attempts, is_closed=False)
+    lines = [line_of(record) for record in records]
+    assert list(exported(ledger, since=TIME + HOUR)) == lines[1:]
+    assert list(exported(ledger, since=TIME, until=TIME + 2 * HOUR)) == lines[:2]
+    assert list(exported(ledger, tickets=["INC-1"])) == lines[:2]
+    assert list(exported(ledger, tickets=["INC-1", "INC-2"])) == lines[:3]
+
+
+def test_a_line_can_be_read_by_any_program(ledger: Ledger) -> None:
+    two_chains(ledger)
+    for line in exported(ledger):
+        told = json.loads(line)
+        assert told["record"]["cluster"] == "test"
+        assert set(told) <= {"digest", "record", "signature"}
+
+
+class TestRejected:
+    def test_an_edited_line(self, ledger: Ledger, elsewhere: Opener) -> None:
+        with closing(elsewhere()) as origin:
+            two_chains(origin)
+            lines = list(exported(origin))
+        lines[2] = lines[2].replace(b'"developer"', b'"outsider!"')
+        with pytest.raises(LineRejected, match=r"line 3: record .* does not have its digest"):
+            store(ledger, lines)
+        assert list(exported(ledger)) == lines[:2]
+
+    @pytest.mark.parametrize("line", [b"", b"{}\n", b"\xff\n", b'{"digest":"0"}\n'])
+    def test_what_is_no_line(self, ledger: Ledger, line: bytes) -> None:
+        with pytest.raises(LineRejected, match="line 1"):
+            store(ledger, [line])
+
+    def test_another_record_in_a_place_that_is_taken(self, ledger: Ledger) -> None:
+        one = Writer(ledger, "one").writes(*some_attempts(2), is_closed=False)
+        [_, other, _] = Writer(_Nowhere(), "one").writes(*some_attempts(2), is_closed=False)  # type: ignore[arg-type]
+        with pytest.raises(LineRejected, match="another record"):
+            store(ledger, [line_of(replace(other, signature=""))])
+        assert set(exported(ledger)) == {line_of(each) for each in one}
+
+
+class _Nowhere:
+    """A ledger that keeps nothing."""
+
+    def unwitnessed(self) -> list[object]:
+        return []
+
+    def append(self, _: object) -> None:
+        return

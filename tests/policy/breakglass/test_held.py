@@ -1,0 +1,67 @@
+"""`held`: which fields a stamp remembers, and how many."""
+
+from glasswarden.kube.paths import parse_path
+from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.held import fits, merged
+from glasswarden.policy.breakglass.notes import Glass, Notes
+from glasswarden.policy.breakglass.stamp import issue
+from glasswarden.policy.decision import Clause, Decision
+from tests.policy.breakglass.builders import RESPONDER, RING, a_stamp
+from tests.policy.builders import NOW, WEB, a_change, a_policy, a_write, decided
+
+APP = "/spec/template/spec/containers[name=app]"
+
+
+def test_the_fields_of_all_writes_are_remembered_once() -> None:
+    changes = [a_change("/spec/replicas", 3, 5), a_change(f"{APP}/image", "1", "2")]
+    assert merged(WEB, ["/spec/replicas"], changes) == ("/spec/replicas", f"{APP}/image")
+
+
+def test_what_lies_inside_a_remembered_field_is_remembered_with_it() -> None:
+    changes = [a_change("/spec/strategy", {"type": "RollingUpdate"}, {"type": "Recreate"})]
+    assert merged(WEB, ["/spec/strategy/type"], changes) == ("/spec/strategy",)
+    assert merged(WEB, ["/spec/strategy"], [a_change("/spec/strategy/type")]) == ("/spec/strategy",)
+
+
+def test_labels_that_came_together_are_remembered_one_by_one() -> None:
+    changes = [a_change("/metadata/labels", new={"a": "1", "b": "2"})]
+    assert merged(WEB, [], changes) == ("/metadata/labels/a", "/metadata/labels/b")
+
+
+def test_ten_thousand_items_of_a_list_without_keys_are_that_list() -> None:
+    changes = [a_change(f"/spec/items[{number}]/value", 1, 2) for number in range(10_000)]
+    assert merged(WEB, (), changes) == ("/spec/items",)
+
+
+def test_they_are_paths_that_can_be_read_back() -> None:
+    path = "/metadata/annotations/example.com~1owner"
+    [held] = merged(WEB, (), [a_change(path, "a", "b")])
+    assert str(parse_path(held)) == path
+
+
+def test_a_stamp_has_room_for_as_much_as_fits_into_64_kb() -> None:
+    paths: list[str] = []
+    while fits((*paths, path := f"{APP}/env[name=VARIABLE_{len(paths):04}]/value")):
+        paths.append(path)
+    assert len(paths) > 500
+    token = issue(a_stamp(held=tuple(paths)), RING, NOW)
+    assert 60 * 1024 < len(token) < 64 * 1024
+
+
+def under_a_grant(fields: int, *, hold: bool = True) -> Decision:
+    """Return the verdict on a responder who changes so many *fields* under a grant."""
+    policy = a_policy("breakGlass: {rules: [{name: responders, groups: [responders]}]}")
+    before = Notes({names.REASON: "checkout is down"}, a_stamp(hold=hold))
+    changes = tuple(a_change(f"/spec/template/a-long-name-{i:06}", 1, 2) for i in range(fields))
+    glass = Glass(before, before, "41")
+    return decided(a_write(actor=RESPONDER, changes=changes, glass=glass), policy)
+
+
+def test_a_write_that_changes_more_than_a_stamp_can_remember_is_refused() -> None:
+    assert under_a_grant(100).allowed
+    refused = under_a_grant(2000)
+    assert (refused.allowed, refused.clause) == (False, Clause.GUARD)
+    assert "2000 fields would have been changed under the grant, more than its stamp can" in (
+        refused.message
+    )
+    assert under_a_grant(2000, hold=False).allowed

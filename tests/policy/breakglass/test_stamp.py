@@ -1,0 +1,172 @@
+"""A stamp counts for what it says, and nobody can make one that says something else."""
+
+import base64
+import json
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from glasswarden.keys.ring import Key, NoKey, Ring
+from glasswarden.policy.actor import Actor
+from glasswarden.policy.breakglass.stamp import (
+    Flaw,
+    Stamp,
+    check,
+    is_fresh,
+    issue,
+    read,
+)
+from glasswarden.policy.breakglass.token import (
+    KeyUnknown,
+    SignatureWrong,
+    TokenInvalid,
+    TokenMalformed,
+    Tokens,
+)
+from glasswarden.policy.operation import GrantOperation
+from tests.policy.breakglass.builders import (
+    HOUR,
+    KEY,
+    OUTSIDER,
+    RESPONDER,
+    RING,
+    SECOND,
+    a_stamp,
+)
+from tests.policy.builders import NOW, WEB
+
+SECOND_OF_TIME = timedelta(seconds=1)
+
+
+def edited(token: str, **content: object) -> str:
+    """Return *token* with other content under the same signature."""
+    payload, *rest = token.split(".")
+    decoded = json.loads(base64.urlsafe_b64decode(payload)) | content
+    encoded = base64.urlsafe_b64encode(json.dumps(decoded).encode()).decode()
+    return ".".join([encoded, *rest])
+
+
+class TestToken:
+    def test_what_was_issued_is_read_back(self) -> None:
+        stamp = a_stamp(held=("/spec/replicas", "/metadata/labels/a.b~1c"), groups=("responders",))
+        token = issue(stamp, RING, NOW)
+        assert read(token, RING) == stamp
+        assert token.isascii()
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            {"expires": "2030-01-01T00:00:00Z"},
+            {"ticket": "INC-1"},
+            {"uid": "another"},
+            {"actor": "outsider"},
+            {"operations": ["delete"]},
+            {"version": "42"},
+            {"held": ["/spec"]},
+            {},
+        ],
+        ids=str,
+    )
+    def test_nothing_in_it_can_be_edited(self, content: dict[str, object]) -> None:
+        with pytest.raises(SignatureWrong):
+            read(edited(issue(a_stamp(), RING, NOW), **content), RING)
+
+    def test_another_key_is_unknown(self) -> None:
+        foreign = Ring([Key("20260202T000000Z", b"f" * 32, NOW)])
+        with pytest.raises(KeyUnknown):
+            read(issue(a_stamp(), foreign, NOW), RING)
+
+    def test_a_key_of_the_same_name_does_not_help(self) -> None:
+        foreign = Ring([Key(KEY.id, b"f" * 32, NOW)])
+        with pytest.raises(SignatureWrong):
+            read(issue(a_stamp(), foreign, NOW), RING)
+
+    def test_a_revoked_key_takes_its_stamps_with_it(self) -> None:
+        newer = Key("20260301T110000Z", b"n" * 32, NOW - HOUR)
+        token = issue(a_stamp(), RING, NOW)
+        assert read(token, Ring([KEY, newer])) == a_stamp()
+        with pytest.raises(KeyUnknown):
+            read(token, Ring([newer]))
+
+    @pytest.mark.parametrize("token", ["", "a.b", "a.b.c.d", "ä.b.c", "..", f"x.{KEY.id}.!", "\0"])
+    def test_what_has_no_shape_is_malformed(self, token: str) -> None:
+        with pytest.raises(TokenInvalid):
+            read(token, RING)
+
+    def test_a_token_for_something_else_does_not_pass(self) -> None:
+        other = Tokens("breakglass/request/v1", Stamp).issue(a_stamp(), RING, NOW)
+        with pytest.raises(SignatureWrong):
+            read(other, RING)
+
+    def test_signed_content_of_another_shape_is_malformed(self) -> None:
+        other = Tokens("breakglass/grant/v1", dict).issue({"id": "x"}, RING, NOW)
+        with pytest.raises(TokenMalformed):
+            read(other, RING)
+
+    def test_nothing_is_issued_without_a_key(self) -> None:
+        with pytest.raises(NoKey):
+            issue(a_stamp(), Ring(), NOW)
+
+
+def checked(
+    stamp: Stamp,
+    actor: Actor = RESPONDER,
+    operation: GrantOperation = GrantOperation.UPDATE,
+    after: timedelta = timedelta(minutes=5),
+) -> Flaw | None:
+    return check(
+        stamp, cluster="default", uid=WEB.uid, actor=actor, operation=operation, now=NOW + after
+    )
+
+
+class TestCheck:
+    def test_it_counts_for_what_it_says(self) -> None:
+        assert checked(a_stamp()) is None
+
+    @pytest.mark.parametrize(
+        ("differing", "flaw"),
+        [
+            pytest.param({"cluster": "staging"}, Flaw.OTHER_CLUSTER, id="another cluster"),
+            pytest.param({"uid": "another"}, Flaw.OTHER_OBJECT, id="another object"),
+            pytest.param({"actor": "lead"}, Flaw.OTHER_PERSON, id="another person"),
+            pytest.param({"actor_uid": "older"}, Flaw.OTHER_PERSON, id="a name given anew"),
+            pytest.param({"operations": ()}, Flaw.OTHER_OPERATION, id="another operation"),
+        ],
+    )
+    def test_and_for_nothing_else(self, differing: dict[str, object], flaw: Flaw) -> None:
+        assert checked(msgspec.structs.replace(a_stamp(), **differing)) is flaw
+
+    def test_an_object_without_uid_has_no_grant(self) -> None:
+        arguments = {"actor": RESPONDER, "operation": GrantOperation.UPDATE, "now": NOW}
+        found = check(a_stamp(uid=""), cluster="default", uid="", **arguments)  # type: ignore[arg-type]
+        assert found is Flaw.OTHER_OBJECT
+
+    def test_it_ends_to_the_second(self) -> None:
+        assert checked(a_stamp(), after=HOUR - SECOND_OF_TIME) is None
+        assert checked(a_stamp(), after=HOUR) is Flaw.EXPIRED
+        assert checked(a_stamp(), after=HOUR + SECOND_OF_TIME) is Flaw.EXPIRED
+
+    def test_it_begins_with_patience_for_a_clock_that_is_behind(self) -> None:
+        assert checked(a_stamp(), after=timedelta(seconds=-30)) is None
+        assert checked(a_stamp(), after=timedelta(seconds=-31)) is Flaw.TOO_EARLY
+
+    def test_a_deletion_must_be_named(self) -> None:
+        assert checked(a_stamp(), operation=GrantOperation.DELETE) is Flaw.OTHER_OPERATION
+
+    def test_a_group_shares_in_it_only_where_it_says_so(self) -> None:
+        assert checked(a_stamp(), actor=SECOND) is Flaw.OTHER_PERSON
+        shared = a_stamp(groups=("responders",))
+        assert checked(shared, actor=SECOND) is None
+        assert checked(shared, actor=OUTSIDER) is Flaw.OTHER_PERSON
+
+
+class TestFreshness:
+    def test_a_stamp_is_for_one_version_of_its_object(self) -> None:
+        assert is_fresh(a_stamp(version="41"), "41", trial=False)
+        assert not is_fresh(a_stamp(version="41"), "42", trial=False)
+        assert not is_fresh(a_stamp(version=""), "", trial=False)
+
+    def test_what_a_dry_run_showed_is_no_good_in_earnest(self) -> None:
+        assert is_fresh(a_stamp(trial=True), "41", trial=True)
+        assert not is_fresh(a_stamp(trial=True), "41", trial=False)

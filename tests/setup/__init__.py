@@ -1,0 +1,1 @@
+"""Tests of setting up and examining."""

@@ -1,0 +1,93 @@
+"""What the doctor says about what it sees; on a real cluster in tests/cluster/test_setup.py."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from certs.rotation import State
+from glasswarden.policy.policy import DEFAULT
+from glasswarden.setup.doctor import Health, certificate, clock, conditions, made_from, trust
+from tests.certs.builders import HOSTS, NOW, publishing, steady
+from tests.policy.builders import a_policy
+from webhook.registration import Endpoint, validating_configuration
+
+
+def registered(state: State, policy: str = "") -> dict[str, Any]:
+    """Return a configuration as the API server gives it back, with defaults of its own."""
+    endpoint = Endpoint("https://webhook.example", state.bundle, "token")
+    configuration = validating_configuration(a_policy(policy), endpoint)
+    for entry in configuration["webhooks"]:
+        entry["objectSelector"] = {}
+    return configuration
+
+
+def wanted(policy: str = "") -> dict[str, Any]:
+    return validating_configuration(a_policy(policy), Endpoint("", b"", ""))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "health"),
+    [(0, Health.WELL), (-4, Health.WELL), (60, Health.UNSURE), (-400, Health.ILL)],
+)
+def test_clocks_may_differ_a_little(seconds: int, health: Health) -> None:
+    assert clock(NOW, NOW + timedelta(seconds=seconds)).health is health
+
+
+@pytest.mark.parametrize(
+    ("after", "hosts", "health", "says"),
+    [
+        pytest.param(timedelta(), {*HOSTS}, Health.WELL, "valid for 90 days", id="young"),
+        pytest.param(timedelta(days=61), {*HOSTS}, Health.UNSURE, "due", id="due"),
+        pytest.param(timedelta(days=91), {*HOSTS}, Health.ILL, "expired", id="expired"),
+        pytest.param(timedelta(), {"other.example"}, Health.ILL, "not for other", id="other"),
+    ],
+)
+def test_a_certificate_is_judged_by_its_time_and_its_names(
+    after: timedelta, hosts: set[str], health: Health, says: str
+) -> None:
+    finding = certificate(steady(), hosts, NOW + after)
+    assert finding.health is health
+    assert says in finding.says
+
+
+def test_no_certificate_is_ill() -> None:
+    assert certificate(None, {*HOSTS}, NOW).health is Health.ILL
+
+
+def test_the_api_servers_defaults_are_no_difference() -> None:
+    assert conditions(registered(steady()), wanted()).health is Health.WELL
+
+
+def test_a_condition_of_another_policy_is_named() -> None:
+    finding = conditions(registered(steady(), "emergencyGroup: others"), wanted())
+    assert finding.health is Health.ILL
+    assert "guard.glasswarden.io: matchConditions" in finding.says
+
+
+def test_a_weakened_failure_policy_is_named() -> None:
+    live = registered(steady())
+    live["webhooks"][0]["failurePolicy"] = "Ignore"
+    assert "guard.glasswarden.io: failurePolicy" in conditions(live, wanted()).says
+
+
+def test_an_entry_that_is_missing_or_too_much_is_named() -> None:
+    live = registered(steady())
+    live["webhooks"][1]["name"] = "other.glasswarden.io"
+    says = conditions(live, wanted()).says
+    assert "scale.glasswarden.io" in says
+    assert "other.glasswarden.io: not of this policy" in says
+
+
+def test_another_policys_digest_is_seen() -> None:
+    assert made_from(registered(steady()), DEFAULT).health is Health.WELL
+    assert made_from(registered(steady(), "mode: warn"), DEFAULT).health is Health.ILL
+
+
+def test_a_bundle_that_lacks_the_coming_authority_is_ill() -> None:
+    """A rotation that got stuck between the Secret and the configuration."""
+    state = publishing()
+    assert trust(registered(state), state).health is Health.WELL
+    old = State(state.authorities[:1], state.serving, NOW)
+    finding = trust(registered(old), state)
+    assert finding.health is Health.ILL

@@ -1,0 +1,67 @@
+"""A proposal is a valid policy, whatever was found, and says why each line is there."""
+
+import pytest
+
+from glasswarden.policy.file import parse_document
+from glasswarden.policy.mode import Mode
+from glasswarden.policy.policy import Policy, policy_of
+from glasswarden.setup.proposal import propose
+from glasswarden.setup.survey import ArgoCDFound, Stranger, Survey, user_of
+
+USUAL = user_of("argocd", "argocd-application-controller")
+TENANT = user_of("shop", "deployer")
+
+
+def proposed(survey: Survey) -> Policy:
+    return policy_of(parse_document(propose(survey)))
+
+
+@pytest.mark.parametrize(
+    "survey",
+    [
+        pytest.param(Survey(), id="nothing"),
+        pytest.param(Survey(argocd=(ArgoCDFound("argocd", controllers=(USUAL,)),)), id="usual"),
+        pytest.param(Survey(flux=(user_of("flux-system", "helm-controller"),)), id="usual Flux"),
+        pytest.param(Survey(engines=("fleet", "kapp"), autoscalers=3, by_people=2), id="others"),
+        pytest.param(Survey(argocd=(ArgoCDFound("a", "some: [thing", "x: y#"),)), id="odd text"),
+        pytest.param(Survey(unread=("GET /x: forbidden",)), id="unread"),
+    ],
+)
+def test_it_is_always_a_policy_that_only_watches(survey: Survey) -> None:
+    document = proposed(survey).document
+    assert (document.mode, document.reconcilers) == (Mode.AUDIT, Mode.AUDIT)
+
+
+def test_argocds_settings_are_taken_over() -> None:
+    found = ArgoCDFound("argo", "label", "example.com/app", "eu-1")
+    settings = proposed(Survey(argocd=(found,))).document.engines.argocd
+    assert settings.tracking == "label"
+    assert settings.instance_label_key == "example.com/app"
+    assert settings.installation_id == "eu-1"
+
+
+def test_a_controller_in_another_namespace_is_trusted_beside_the_usual_ones() -> None:
+    other = user_of("gitops", "argocd-application-controller")
+    policy = proposed(Survey(argocd=(ArgoCDFound("gitops", controllers=(other,)),)))
+    assert other in policy.controllers["argocd"]
+    assert USUAL in policy.controllers["argocd"]
+
+
+def test_fluxs_tenants_are_trusted_with_the_reason() -> None:
+    survey = Survey(engines=("flux",), tenants=(TENANT,))
+    assert TENANT in proposed(survey).controllers["flux"]
+    assert f"- {TENANT}  # spec.serviceAccountName" in propose(survey)
+
+
+def test_a_cainjector_elsewhere_is_a_delegate() -> None:
+    survey = Survey(cert_managers=(user_of("security", "cainjector"),))
+    [delegation] = proposed(survey).document.delegations
+    assert delegation.actors == (user_of("security", "cainjector"),)
+    assert "/webhooks[*]/clientConfig/caBundle" in delegation.fields
+
+
+def test_an_unknown_manager_is_a_question_and_not_a_rule() -> None:
+    """A field manager is a name that anybody can choose."""
+    survey = Survey(strangers=(Stranger("image-updater", 4, ("/spec/a",)),))
+    assert proposed(survey).document.delegations == ()
+    assert "image-updater owns fields of 4 objects" in propose(survey)

@@ -1,0 +1,196 @@
+"""Alerts are tried with the real promtool: each fires when it should, and only then."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from certs import metrics as certs_metrics
+from glasswarden.signals.alerts import ALERTS, Alert, prometheus_rule
+from glasswarden.signals.dashboard import WIDTH, dashboard
+from webhook import metrics as webhook_metrics
+
+RUNBOOKS = Path(__file__).parents[2] / "docs" / "runbooks"
+THE_API_SERVERS = {
+    "apiserver_admission_webhook_rejection_count",
+    "apiserver_admission_webhook_fail_open_count",
+}
+"""Metrics of kube-apiserver; tests/cluster/test_signals.py sees that it has them."""
+
+EXPIRY = "glasswarden_certificate_expiry_timestamp_seconds"
+DAY = 24 * 60
+"""In minutes: the distance of two samples below is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What Prometheus saw, minute by minute, and whether the alert fired at the end."""
+
+    alert: str
+    series: dict[str, str]
+    minutes: int
+    fires: bool
+    name: str
+
+
+HOOK = 'name="guard.glasswarden.io"'
+OTHER = 'name="guard.other.example"'
+FAILED = 'apiserver_admission_webhook_rejection_count{%s,error_type="calling_webhook_error"}'
+OPENED = "apiserver_admission_webhook_fail_open_count{%s}"
+REFUSED = 'glasswarden_refused_requests_total{status="%s"}'
+DONE = 'glasswarden_certs_passes_total{outcome="done"}'
+SLOW = {
+    'glasswarden_review_seconds_bucket{le="0.5"}': "0+50x30",
+    'glasswarden_review_seconds_bucket{le="1"}': "0+100x30",
+    'glasswarden_review_seconds_bucket{le="+Inf"}': "0+100x30",
+}
+QUICK = {
+    'glasswarden_review_seconds_bucket{le="0.5"}': "0+100x30",
+    'glasswarden_review_seconds_bucket{le="+Inf"}': "0+100x30",
+}
+
+MISSING = "glasswarden_certs_configurations_missing"
+LEADER = "glasswarden_certs_leader"
+RELOADS = 'glasswarden_policy_reloads_total{outcome="%s"}'
+
+STORIES = (
+    Story("Away", {}, 10, True, "nobody answers"),
+    Story("Away", {EXPIRY: "9000000x10"}, 10, False, "somebody answers"),
+    Story("Away", {}, 4, False, "only just away"),
+    Story("CallsFail", {FAILED % HOOK: "0+1x10"}, 10, True, "our calls fail"),
+    Story("CallsFail", {FAILED % OTHER: "0+1x10"}, 10, False, "another webhook's calls fail"),
+    Story("CallsFail", {FAILED % HOOK: "7x10"}, 10, False, "they failed long ago"),
+    Story("FailedOpen", {OPENED % HOOK: "0+1x5 5x5"}, 8, True, "a write passed"),
+    Story("FailedOpen", {OPENED % OTHER: "0+1x10"}, 8, False, "another webhook's"),
+    Story("ReviewsUnanswered", {REFUSED % 503: "0+1x10"}, 8, True, "no record can be stored"),
+    Story("ReviewsUnanswered", {REFUSED % 403: "0+1x10"}, 8, False, "only strangers"),
+    Story("Slow", SLOW, 25, True, "half of them over half a second"),
+    Story("Slow", QUICK, 25, False, "all quick"),
+    Story("ConfigurationMissing", {MISSING: "1x5"}, 5, True, "gone"),
+    Story("ConfigurationMissing", {MISSING: "0x5"}, 5, False, "there"),
+    Story(
+        "ConfigurationMissing",
+        {
+            'glasswarden_certs_configurations_missing{pod="leader"}': "0x5",
+            'glasswarden_certs_configurations_missing{pod="other"}': "NaN NaN NaN NaN NaN NaN",
+        },
+        5,
+        False,
+        "a replica that does not lead says nothing",
+    ),
+    Story("CertificateNotRenewed", {EXPIRY: f"{19 * DAY * 60}x90"}, 80, True, "19 days left"),
+    Story("CertificateNotRenewed", {EXPIRY: f"{29 * DAY * 60}x90"}, 80, False, "29 days left"),
+    Story("CertificateExpires", {EXPIRY: f"{2 * DAY * 60}x20"}, 15, True, "two days left"),
+    Story("CertificateExpires", {EXPIRY: f"{4 * DAY * 60}x20"}, 15, False, "four days left"),
+    Story("CertsStuck", {LEADER: "0x40", DONE: "0+12x40"}, 35, True, "no leader"),
+    Story("CertsStuck", {LEADER: "1x40", DONE: "9x40"}, 35, True, "no pass ends"),
+    Story("CertsStuck", {LEADER: "1x40", DONE: "0+12x40"}, 35, False, "it works"),
+    Story("CertsStuck", {}, 35, False, "cert-manager keeps them"),
+    Story("PolicyRefused", {RELOADS % "refused": "0 1x9"}, 5, True, "broken"),
+    Story("PolicyRefused", {RELOADS % "taken": "0 1x9"}, 5, False, "good"),
+    Story("Strangers", {REFUSED % 403: "0+1x30"}, 25, True, "again and again"),
+    Story("Strangers", {REFUSED % 403: "0x30"}, 25, False, "nobody"),
+)  # fmt: skip
+
+
+def promtool_test(story: Story) -> dict[str, Any]:
+    """Return *story* as promtool reads it."""
+    alert = next(each for each in ALERTS if each.name == f"Glasswarden{story.alert}")
+    [rule] = [
+        each
+        for each in prometheus_rule()["spec"]["groups"][0]["rules"]
+        if each["alert"] == alert.name
+    ]
+    labels, annotations = rule["labels"], rule["annotations"]
+    expected = [{"exp_labels": labels, "exp_annotations": annotations}] if story.fires else []
+    return {
+        "name": f"{story.alert}: {story.name}",
+        "interval": "1m",
+        "input_series": [{"series": name, "values": text} for name, text in story.series.items()],
+        "alert_rule_test": [
+            {"eval_time": f"{story.minutes}m", "alertname": alert.name, "exp_alerts": expected}
+        ],
+    }
+
+
+def test_each_alert_fires_when_it_should_and_only_then(promtool: Path, tmp_path: Path) -> None:
+    """One run for all of them; promtool names the stories that end otherwise."""
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(prometheus_rule()["spec"]))
+    test = {
+        "rule_files": ["rules.yaml"],
+        "evaluation_interval": "1m",
+        "tests": [promtool_test(story) for story in STORIES],
+    }
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(test))
+    run(promtool, tmp_path, "test", "rules", "test.yaml")
+
+
+def run(promtool: Path, folder: Path, *arguments: str) -> None:
+    done = subprocess.run(
+        [promtool, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
+def test_every_alert_is_tried_both_ways(alert: Alert) -> None:
+    outcomes = {story.fires for story in STORIES if f"Glasswarden{story.alert}" == alert.name}
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
+def test_every_alert_has_a_page_that_can_be_followed_at_night(alert: Alert) -> None:
+    text = (RUNBOOKS / alert.page).read_text()
+    assert text.startswith(f"# {alert.name}\n")
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings == ["What it means", "Look", "Do", "Afterwards"]
+
+
+def test_no_page_is_about_an_alert_that_does_not_exist() -> None:
+    pages = {path.name for path in RUNBOOKS.glob("*.md")} - {"README.md"}
+    assert pages == {alert.page for alert in ALERTS}
+
+
+def known_metrics() -> set[str]:
+    families = [
+        family
+        for registry in (webhook_metrics._REGISTRY, certs_metrics.REGISTRY)
+        for family in registry.collect()
+    ]
+    suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "gauge": ("",)}
+    names = {f"{each.name}{end}" for each in families for end in suffixes[each.type]}
+    return names | THE_API_SERVERS
+
+
+def queries() -> list[str]:
+    drawn = [target["expr"] for panel in dashboard()["panels"] for target in panel["targets"]]
+    return [*(alert.expression for alert in ALERTS), *drawn]
+
+
+@pytest.mark.parametrize("query", queries())
+def test_only_metrics_that_exist_are_asked_for(query: str) -> None:
+    assert set(re.findall(r"\b(?:glasswarden|apiserver)_\w+", query)) <= known_metrics()
+
+
+def test_the_dashboards_queries_can_be_read(promtool: Path, tmp_path: Path) -> None:
+    texts = [query.replace("$__rate_interval", "5m") for query in queries()]
+    rules = [{"record": f"dashboard:{number}", "expr": text} for number, text in enumerate(texts)]
+    groups = {"groups": [{"name": "dashboard", "rules": rules}]}
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(groups))
+    run(promtool, tmp_path, "check", "rules", "--lint=none", "rules.yaml")
+
+
+def test_the_panels_do_not_cover_each_other() -> None:
+    cells = [
+        (x, y)
+        for panel in dashboard()["panels"]
+        for place in [panel["gridPos"]]
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < WIDTH

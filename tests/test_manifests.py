@@ -1,0 +1,82 @@
+"""What is built and applied fits together; tests/cluster/test_manifests.py applies it."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from glasswarden.policy.file import parse_document
+from glasswarden.signals.alerts import prometheus_rule
+from glasswarden.signals.dashboard import dashboard
+
+ROOT = Path(__file__).parent.parent
+MANIFESTS = ROOT / "manifests"
+CONTAINERFILE = (ROOT / "Containerfile").read_text()
+
+
+def test_the_alerts_are_those_that_the_product_prints() -> None:
+    """`glasswarden manifests alerts > manifests/components/prometheus/alerts.yaml` renews them."""
+    written = (MANIFESTS / "components/prometheus/alerts.yaml").read_text()
+    assert yaml.safe_load(written) == prometheus_rule()
+
+
+def test_the_dashboard_is_the_one_that_the_product_prints() -> None:
+    """`glasswarden manifests dashboard > manifests/components/grafana/dashboard.json` renews it."""
+    written = (MANIFESTS / "components/grafana/dashboard.json").read_text()
+    assert json.loads(written) == dashboard()
+
+
+@pytest.mark.parametrize("policy", sorted(MANIFESTS.glob("**/policy.yaml")), ids=str)
+def test_every_policy_is_one(policy: Path) -> None:
+    assert parse_document(policy.read_text()).kind == "Policy"
+
+
+def test_every_rule_of_rbac_gives_its_reason() -> None:
+    for file in MANIFESTS.glob("**/rbac*.yaml"):
+        lines = file.read_text().splitlines()
+        for number, line in enumerate(lines):
+            if line.startswith("rules:"):
+                reasons = [*lines[:2], lines[number + 1]]
+                assert any(each.strip().startswith("#") for each in reasons), file
+
+
+def test_the_image_is_built_from_what_is_pinned() -> None:
+    images = re.findall(r"^ARG \w+=(\S+)$", CONTAINERFILE, re.MULTILINE)
+    versions = {re.findall(r":(\d+\.\d+\.\d+)-", image)[0] for image in images}
+    assert len(images) == 2
+    assert len(versions) == 1
+    assert "--require-hashes" in CONTAINERFILE
+
+
+def test_the_image_holds_every_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    copied = re.findall(r"^COPY (\w+) /opt/glasswarden/app/\1$", CONTAINERFILE, re.MULTILINE)
+    assert copied == packages
+
+
+def test_the_image_and_the_pods_run_as_the_same_nobody() -> None:
+    [user] = re.findall(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE)
+    for file in ("webhook.yaml", "certs.yaml"):
+        for document in yaml.safe_load_all((MANIFESTS / "base" / file).read_text()):
+            if document["kind"] == "Deployment":
+                context = document["spec"]["template"]["spec"]["securityContext"]
+                assert context["runAsUser"] == int(user)
+
+
+def test_every_setting_of_the_pods_is_one_that_the_programs_read() -> None:
+    known = set(re.findall(r'envvar="(GLASSWARDEN_\w+)"', sources()))
+    known |= {f"GLASSWARDEN_CERTS_{each}" for each in ("LIFETIME", "SETTLE", "OVERLAP")}
+    used = {
+        name
+        for file in MANIFESTS.glob("**/*.yaml")
+        for name in re.findall(r"name: (GLASSWARDEN_\w+)", file.read_text())
+    }
+    assert used <= known
+
+
+def sources() -> str:
+    return "".join(path.read_text() for path in (ROOT / "glasswarden" / "cli").glob("*.py"))

@@ -1,0 +1,231 @@
+"""A model of the API server with both webhooks before it: pure, and with a clock of its own.
+
+Writes take the way that they take in a cluster: the mutating webhook where its conditions ask for
+it and it is up, then the validating one, then the store, which moves the resourceVersion.
+"""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from glasswarden.keys.ring import Ring
+from glasswarden.kube.objects import annotations_of, labels_of, metadata_of
+from glasswarden.policy.actor import Actor
+from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.notes import OpenGrants, notes_of
+from glasswarden.policy.breakglass.stamp import Stamp
+from glasswarden.policy.decide import decide
+from glasswarden.policy.decision import Decision
+from glasswarden.policy.operation import Operation
+from glasswarden.policy.policy import Policy
+from glasswarden.policy.stamping import marks_for
+from glasswarden.policy.write import Write
+from tests.policy.breakglass.builders import RING
+from tests.policy.builders import NOW
+from tests.webhook.builders import FLUX_LABELS, Object
+from webhook.mutation import patch_of, signed_marks
+from webhook.review import Options, Request, Resource, UserInfo
+from webhook.writes import write_of
+
+Texts = Mapping[str, str | None]
+"""Annotations by their short names; nothing takes one off."""
+
+
+@dataclass
+class Server:
+    """An API server, its objects, and Glasswarden."""
+
+    policy: Policy
+    ring: Ring = RING
+    now: datetime = NOW
+    up: bool = True
+    """Whether the mutating webhook answers; it fails open."""
+    open: OpenGrants = field(default_factory=OpenGrants)
+    objects: dict[str, Object] = field(default_factory=dict)
+    seen: list[str] = field(default_factory=list)
+    """Every token that anybody could have laid hands on."""
+    _version: int = 100
+
+    def put(self, obj: Object) -> None:
+        """Store *obj* without asking anybody."""
+        self._version += 1
+        obj["metadata"]["resourceVersion"] = str(self._version)
+        self.objects[obj["metadata"]["name"]] = obj
+
+    def pass_(self, **time: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(**time)
+
+    def annotations(self, name: str = "web") -> dict[str, str]:
+        """Return our annotations on the object, by their short names."""
+        found = annotations_of(self.objects[name])
+        return {
+            key.removeprefix(names.PREFIX): text
+            for key, text in found.items()
+            if key.startswith(names.PREFIX)
+        }
+
+    def live(self, name: str = "web") -> Stamp | None:
+        """Return the grant that is in force on the object."""
+        obj = self.objects[name]
+        notes = notes_of(obj, self.ring)
+        return notes.live(self.policy.cluster, metadata_of(obj)["uid"], self.now)
+
+    def annotate(
+        self, actor: Actor, texts: Texts | None = None, name: str = "web", **more: str | None
+    ) -> Decision:
+        """Write annotations of ours, and nothing else."""
+        return self.update(actor, name, texts={**(texts or {}), **more})
+
+    def update(
+        self,
+        actor: Actor,
+        name: str = "web",
+        *,
+        texts: Texts | None = None,
+        spec: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str | None] | None = None,
+        dry_run: bool = False,
+        manager: str = "kubectl-edit",
+    ) -> Decision:
+        """Update an object; return the verdict."""
+        old = self.objects[name]
+        new = copy.deepcopy(old)
+        _edit(new, "annotations", {f"{names.PREFIX}{key}": t for key, t in (texts or {}).items()})
+        _edit(new, "labels", labels or {})
+        new.setdefault("spec", {}).update(spec or {})
+        request = _request(Operation.UPDATE, actor, old, new, dry_run=dry_run, manager=manager)
+        if self.up and self._is_asked(old, new):
+            self._mutate(request, new)
+        self.seen += _tokens(new)
+        decision = self._decide(request)
+        if decision.allowed and not dry_run:
+            self.put(new)
+        return decision
+
+    def delete(self, actor: Actor, name: str = "web") -> Decision:
+        """Delete an object; return the verdict."""
+        decision = self._decide(_request(Operation.DELETE, actor, self.objects[name], None))
+        if decision.allowed:
+            del self.objects[name]
+        return decision
+
+    def scale(self, actor: Actor, replicas: int, name: str = "web") -> Decision:
+        """Scale an object through its subresource; return the verdict."""
+        parent = self.objects[name]
+        old, new = ({"spec": {"replicas": n}} for n in (parent["spec"]["replicas"], replicas))
+        request = _request(Operation.UPDATE, actor, old, new, subresource="scale")
+        decision = self._decide(request, parent)
+        if decision.allowed:
+            stored = copy.deepcopy(parent)
+            stored["spec"]["replicas"] = replicas
+            self.put(stored)
+        return decision
+
+    def _is_asked(self, old: Object, new: Object) -> bool:
+        """Tell what the conditions of the mutating entries say."""
+        marks = {names.REASON, names.GRANT}
+        within = self.objects.get(metadata_of(old).get("namespace", ""), {})
+        if labels_of(within).get(names.ACTIVE) == "true":
+            return True
+        return not (marks.isdisjoint(annotations_of(old)) and marks.isdisjoint(annotations_of(new)))
+
+    def _mutate(self, request: Request, new: Object) -> None:
+        write = self._write(request)
+        self._version += 1
+        marks = marks_for(write, self.policy, self.now, f"grant-{self._version}")
+        for edit in patch_of(new, signed_marks(marks, self.ring, self.now), write):
+            _apply(new, edit)
+
+    def _decide(self, request: Request, parent: Object | None = None) -> Decision:
+        return decide(self._write(request, parent), self.policy, self.now)
+
+    def _write(self, request: Request, parent: Object | None = None) -> Write:
+        subject = parent or request.old_object or {}
+        namespace = self.objects.get(metadata_of(subject).get("namespace", ""))
+        write = write_of(request, self.policy, parent, ring=self.ring, namespace=namespace)
+        return replace(write, glass=replace(write.glass, open=self.open))
+
+
+def a_server(policy: Policy) -> Server:
+    """Return a server with Flux's Deployments web and api in the unmanaged Namespace shop."""
+    server = Server(policy)
+    server.put(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "shop", "uid": "ns-1", "labels": {}},
+        }
+    )
+    for name, uid in (("web", "0b6f9e0c"), ("api", "77aa01b2")):
+        server.put(a_deployment(name, uid))
+    return server
+
+
+def a_deployment(name: str, uid: str) -> Object:
+    """Return one of Flux's Deployments."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "uid": uid,
+            "labels": dict(FLUX_LABELS),
+            "annotations": {"example.com/team": "shop"},
+        },
+        "spec": {"replicas": 3, "paused": False},
+    }
+
+
+def _request(
+    operation: Operation,
+    actor: Actor,
+    old: Object | None,
+    new: Object | None,
+    *,
+    subresource: str = "",
+    dry_run: bool = False,
+    manager: str = "kubectl-edit",
+) -> Request:
+    return Request(
+        uid="705ab4f5",
+        operation=operation,
+        user_info=UserInfo(actor.name, actor.uid, actor.groups, {"x": tuple(actor.extra)}),
+        resource=Resource("apps", "v1", "deployments"),
+        sub_resource=subresource,
+        object=new,
+        old_object=old,
+        dry_run=dry_run,
+        options=Options(manager),
+    )
+
+
+def _edit(obj: Object, field_name: str, texts: Mapping[str, str | None]) -> None:
+    found = obj["metadata"].setdefault(field_name, {})
+    for name, text in texts.items():
+        if text is None:
+            found.pop(name, None)
+        else:
+            found[name] = text
+
+
+def _apply(obj: Object, edit: Mapping[str, Any]) -> None:
+    """Make one operation of a JSON Patch, as strictly as the API server does."""
+    *parents, last = (
+        part.replace("~1", "/").replace("~0", "~") for part in edit["path"].split("/")[1:]
+    )
+    target = obj
+    for part in parents:
+        target = target[part]
+    if edit["op"] == "add":
+        target[last] = copy.deepcopy(edit["value"])
+    else:
+        del target[last]
+
+
+def _tokens(obj: Object) -> list[str]:
+    found = annotations_of(obj)
+    return [found[name] for name in (names.GRANT, names.REQUEST) if name in found]

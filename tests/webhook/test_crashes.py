@@ -1,0 +1,168 @@
+"""Every crash is survivable: what was acknowledged is in the ledger, once, and fsck is clean."""
+
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.lines import line_of
+from tests.cluster.patience import eventually
+from tests.ledger.builders import an_attempt, records_of
+from tests.ledger.chains import by_chain, of_type
+from tests.webhook.evidence import assert_nothing_is_lost, spooled, stored
+from tests.webhook.workers import WORKERS, Webhook, load_on
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+SOAK = "GLASSWARDEN_SOAK" in os.environ
+KILLS = 2000 if SOAK else 200
+WARNING = "apiVersion: glasswarden.io/v1\nkind: Policy\nmode: warn\n"
+
+
+def is_witnessed(chain: list[dict[str, Any]], records: list[dict[str, Any]]) -> bool:
+    named = [head for each in of_type(records, "opened") for head in each.get("heads", ())]
+    return any(
+        (head["writer"], head["sequence"]) == (chain[-1]["writer"], chain[-1]["sequence"])
+        for head in named
+    )
+
+
+def begun(address: str) -> int:
+    """Return how many chains there are: as many workers came to serve."""
+    with closing(open_ledger(address)) as ledger:
+        return len(ledger.heads())
+
+
+def test_killed_at_random(tmp_path: Path) -> None:
+    """Single workers, all of them, and now and then the parent with them."""
+    chance = random.Random(20260301)  # noqa: S311 - the same order every time
+    address = f"sqlite://{tmp_path}/ledger.db"
+    with Webhook(tmp_path, address) as webhook, load_on(webhook) as answers:
+        # Those that were killed before they came to serve are not counted.
+        while begun(address) < KILLS + WORKERS:
+            time.sleep(chance.uniform(0, 0.2))
+            if chance.random() < 0.03:
+                webhook.kill_all()
+                webhook.start()
+            else:
+                webhook.kill(WORKERS if chance.random() < 0.1 else 1, chance)
+        eventually(lambda: len(webhook.workers()) == WORKERS, "all workers to be back")
+    assert len(answers.recorded) > KILLS
+    assert_nothing_is_lost(address, answers)
+    records = stored(address)
+    chains = by_chain(records)
+    unclosed = [chain for chain in chains if chain[-1]["type"] != "closed"]
+    assert len(unclosed) >= KILLS
+    # Whoever was killed, the next one said where its chain ended.
+    assert [chain[-1] for chain in unclosed if not is_witnessed(chain, records)] == []
+
+
+def test_stopped_in_order(tmp_path: Path) -> None:
+    """What waits is recorded and chains are closed, although callers keep their connections."""
+    address = f"sqlite://{tmp_path}/ledger.db"
+    with Webhook(tmp_path, address) as webhook, webhook.connected() as idle:
+        idle.request("GET", "/readyz")
+        idle.getresponse().read()
+        with load_on(webhook) as answers:
+            time.sleep(1)
+            webhook.stop()
+    assert answers.recorded
+    assert_nothing_is_lost(address, answers)
+    assert {chain[-1]["type"] for chain in by_chain(stored(address))} == {"closed"}
+
+
+def is_back(webhook: Webhook) -> bool:
+    """Tell whether every process that lost the ledger has found it again."""
+    return 0 < len(webhook.said("ledger away")) == len(webhook.said("ledger back"))
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """Mount a disk of its own at *folder*."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"NOT TESTED: a disk can be mounted by root only. {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Writes go through as the policy says, and a gap tells exactly how many."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(WARNING)
+    with small_disk(tmp_path / "disk", megabytes=64) as disk:
+        address, ballast = f"sqlite://{disk}/ledger.db", disk / "ballast"
+        with Webhook(tmp_path, address, "--policy", policy) as webhook:
+            with load_on(webhook) as before:
+                time.sleep(1)
+            fill(ballast)
+            with load_on(webhook) as during:
+                time.sleep(3)
+            ballast.unlink()
+            eventually(lambda: is_back(webhook), "the ledger to be back")
+            with load_on(webhook) as after:
+                time.sleep(1)
+        assert min(len(before.recorded), during.unrecorded, len(after.recorded)) > 0
+        assert (during.unavailable, during.failed) == (0, 0)
+        for answers in (before, during, after):
+            assert_nothing_is_lost(address, answers)
+        gaps = of_type(stored(address), "gap")
+        assert sum(gap["count"] for gap in gaps) == during.unrecorded
+
+
+def fill(file: Path) -> None:
+    """Write until the disk has no room for another byte."""
+    with file.open("wb", buffering=0) as ballast:
+        for size in (65536, 4096, 1):
+            try:
+                while True:
+                    ballast.write(b"\0" * size)
+            except OSError:
+                continue
+
+
+def test_a_read_only_volume(tmp_path: Path) -> None:
+    """The webhook starts, refuses what it cannot record, and records once it can."""
+    with small_disk(tmp_path / "disk", megabytes=64) as disk:
+        address, keys = f"sqlite://{disk}/ledger.db", tmp_path / "keys"
+        with Webhook(tmp_path, address):
+            pass
+        shutil.copytree(f"{disk}/ledger.db.keys", keys)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with Webhook(tmp_path, address, "--keys", keys) as webhook:
+            with load_on(webhook) as during:
+                time.sleep(1)
+            subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+            eventually(lambda: is_back(webhook), "the ledger to be back")
+            with load_on(webhook) as after:
+                time.sleep(1)
+        assert (len(during.recorded), during.unrecorded) == (0, 0)
+        assert min(during.unavailable, len(after.recorded)) > 0
+        assert_nothing_is_lost(address, after)
+
+
+def test_a_torn_spool(tmp_path: Path) -> None:
+    """What a dead process spooled is delivered, but for the line that it died in."""
+    address, spool = f"sqlite://{tmp_path}/ledger.db", tmp_path / "ledger.db.spool"
+    records = records_of(an_attempt(), an_attempt(), writer="dead")
+    spool.mkdir()
+    whole = b"".join(map(line_of, records))
+    (spool / "dead.jsonl").write_bytes(whole + line_of(records[1])[:-20])
+    with Webhook(tmp_path, address) as webhook:
+        eventually(lambda: not spooled(spool), "the spool to be delivered")
+        [torn] = webhook.said("torn line cut off")
+    assert torn["bytes"] == len(line_of(records[1])) - 20
+    with closing(open_ledger(address)) as ledger:
+        assert [row.body for row in ledger.rows("dead")] == [record.body for record in records]

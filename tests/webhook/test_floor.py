@@ -1,0 +1,46 @@
+"""The floor follows from the policy; what it means is tried in tests/cluster/test_floor.py."""
+
+from glasswarden.policy.policy import DEFAULT, Policy
+from tests.policy.builders import a_policy
+from webhook.floor import NAME, floor
+
+
+def variables(policy: Policy) -> dict[str, str]:
+    [rules, _] = floor(policy)
+    return {each["name"]: each["expression"] for each in rules["spec"]["variables"]}
+
+
+def test_it_says_which_policy_it_was_made_from() -> None:
+    [rules, binding] = floor(DEFAULT)
+    assert rules["metadata"]["annotations"] == {"glasswarden.io/policy": DEFAULT.digest}
+    assert binding["spec"] == {"policyName": NAME, "validationActions": ["Deny"]}
+
+
+def test_an_expression_that_fails_lets_the_write_pass() -> None:
+    [rules, _] = floor(DEFAULT)
+    assert rules["spec"]["failurePolicy"] == "Ignore"
+
+
+def test_a_policy_that_only_watches_makes_a_floor_that_refuses_nothing() -> None:
+    found = variables(a_policy("mode: audit\nreconcilers: audit\n"))
+    assert found["enforced"] == "false"
+    assert "variables.steers && false" in found["guarded"]
+
+
+def test_the_first_rule_that_fits_sets_the_mode() -> None:
+    found = variables(a_policy("modes: [{mode: enforce, names: [a]}, {mode: audit, names: [b]}]"))
+    a, b = ("(variables.name in ['a'])", "(variables.name in ['b'])")
+    assert found["enforced"] == f"(({a})) ? true : ((({b})) ? false : (true))"
+
+
+def test_a_delegates_manager_is_left_to_the_webhook() -> None:
+    policy = a_policy("delegations: [{name: x, managers: [robot], fields: [/spec/a]}]")
+    [rules, _] = floor(policy)
+    conditions = {each["name"] for each in rules["spec"]["matchConditions"]}
+    assert "not-a-delegates-manager" in conditions
+
+
+def test_objects_of_engines_that_it_cannot_read_are_left_to_the_webhook() -> None:
+    found = variables(DEFAULT)
+    assert "kapp.k14s.io/app" in found["owned"]
+    assert "'kapp'" not in found["engine"]

@@ -1,0 +1,66 @@
+"""From a request to a `Write`, with what the process knows beyond the request itself."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+from glasswarden.kube.objects import Object, metadata_of
+from glasswarden.ledger.record import Attempt
+from glasswarden.policy.intent import Intent, intent_of
+from glasswarden.policy.policy import Policy
+from glasswarden.policy.write import Write
+from webhook.grant_keys import GrantKeys
+from webhook.namespaces import Namespaces, NamespaceUnknown
+from webhook.review import Request
+from webhook.tally import Tally
+from webhook.writes import write_of
+
+
+class Recorded(Protocol):
+    """Who knows what every process has granted."""
+
+    async def open_grants(self, now: datetime) -> list[Attempt] | None:
+        """Return how each open grant was last recorded; none where nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads requests."""
+
+    keys: GrantKeys = field(default_factory=GrantKeys)
+    namespaces: Namespaces | None = None
+    """Without it, a grant on a Namespace covers nothing but the Namespace."""
+    tally: Tally = field(default_factory=Tally)
+    recorded: Recorded | None = None
+    """Without it, only what this process granted is counted."""
+
+    async def write_of(
+        self, request: Request, policy: Policy, now: datetime, parent: Object | None = None
+    ) -> Write:
+        """Return the write that *request* asks about, stamps verified."""
+        if not policy.glass:
+            return write_of(request, policy, parent, ring=self.keys.ring)
+        try:
+            namespace, unknown = await self._namespace(request), False
+        except NamespaceUnknown:
+            namespace, unknown = None, True
+        write = write_of(request, policy, parent, ring=self.keys.ring, namespace=namespace)
+        if unknown:
+            write = replace(write, glass=replace(write.glass, namespace_unknown=True))
+        if intent_of(write, policy, now) is not Intent.ASK:
+            return write
+        if self.recorded is not None and any(rule.is_limited for rule in policy.glass):
+            # Break-glass must not fail with the database: without an answer, what is known counts.
+            found = await self.recorded.open_grants(now)
+            if found is not None:
+                self.tally.learn(found)
+        return replace(write, glass=replace(write.glass, open=self.tally.count(write, now)))
+
+    async def _namespace(self, request: Request) -> Object | None:
+        """Return the Namespace that the object is in, if it has a grant."""
+        name = metadata_of(request.old_object or request.object or {}).get("namespace")
+        if not isinstance(name, str) or not name:
+            return None
+        if self.namespaces is None:
+            raise NamespaceUnknown(name)
+        return await self.namespaces.find(name)

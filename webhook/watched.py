@@ -1,0 +1,160 @@
+"""The metadata of one resource's objects, in memory, kept fresh by a watch.
+
+What is here is at most as old as the API server's own watch cache. While that cannot be promised,
+before the first list and after a broken watch, nothing is here at all: better a direct read than a
+stale answer.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import quote
+
+import structlog
+
+from glasswarden.cluster.apiserver import ApiServer, ApiServerError, Expired, NotFound
+from glasswarden.kube.objects import Object
+from webhook.review import Resource
+
+_METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+_KEPT: Final = (
+    "annotations", "deletionTimestamp", "labels", "name", "namespace", "ownerReferences", "uid",
+)  # fmt: skip
+
+PAGE: Final = 500
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 30.0
+
+Key = tuple[str, str]
+"""Namespace and name."""
+
+log = structlog.get_logger()
+
+
+class Watched:
+    """One resource's objects, by namespace and name. Read from any thread, kept by one."""
+
+    def __init__(
+        self,
+        server: ApiServer,
+        resource: Resource,
+        *,
+        label: str = "",
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.objects: dict[Key, Object] | None = None
+        """Those that carry the label *label*, or all; none while that is not known."""
+        self._server = server
+        self._resource = resource
+        self._label = label
+        self._sleep = sleep
+
+    def start(self) -> None:
+        """Begin to watch; the thread ends with the process."""
+        threading.Thread(target=self.follow, daemon=True).start()
+
+    def follow(self) -> None:
+        """Keep `objects` for good."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                self._list_and_watch()
+            except (ApiServerError, KeyError, ValueError) as error:
+                self.objects = None
+                log.warning("watch broken", resource=self._resource.resource, reason=str(error))
+                self._sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+            else:
+                pause = FIRST_PAUSE
+
+    def _list_and_watch(self) -> None:
+        """Follow the resource until the API server no longer knows where we are: list again.
+
+        Raises `Expired` where it never knew since the last list, so that nobody lists in circles.
+        """
+        kind = kind_of(self._server, self._resource)
+        version, watched = self._list(kind), False
+        while True:
+            try:
+                for event in self._server.watch(self._url(), version, _METADATA):
+                    version = self._take(event, kind)
+                    watched = True
+            except Expired:
+                if watched:
+                    return
+                raise
+            watched = True
+
+    def _list(self, kind: str) -> str:
+        """Take all objects, page by page; return the resource version to watch from."""
+        found: dict[Key, Object] = {}
+        token = ""
+        while True:
+            url = self._url(f"limit={PAGE}", f"continue={quote(token)}")
+            page = self._server.get(url, _METADATA_LIST)
+            objects = (partial(item, self._resource, kind) for item in page["items"])
+            found.update((_key(obj), obj) for obj in objects)
+            token = page["metadata"].get("continue", "")
+            if not token:
+                self.objects = found
+                version: str = page["metadata"]["resourceVersion"]
+                return version
+
+    def _take(self, event: dict[str, Any], kind: str) -> str:
+        """Keep what *event* tells; return the resource version that it brings us to."""
+        if event["type"] == "ERROR":
+            raise Expired(f"{self._url()}: {event['object'].get('message', '')}")
+        obj = partial(event["object"], self._resource, kind)
+        if self.objects is not None and event["type"] == "DELETED":
+            self.objects.pop(_key(obj), None)
+        elif self.objects is not None and event["type"] != "BOOKMARK":
+            self.objects[_key(obj)] = obj
+        version: str = event["object"]["metadata"]["resourceVersion"]
+        return version
+
+    def _url(self, *query: str) -> str:
+        selector = [f"labelSelector={quote(self._label, safe='')}"] if self._label else []
+        return "?".join(filter(None, [url_of(self._resource), "&".join([*selector, *query])]))
+
+
+def read(server: ApiServer, resource: Resource, namespace: str, name: str) -> Object:
+    """Return the metadata of one object as the API server has it now. Raises `ApiServerError`."""
+    kind = kind_of(server, resource)
+    found = server.get(f"{url_of(resource, namespace)}/{quote(name)}", _METADATA)
+    return partial(found, resource, kind)
+
+
+def kind_of(server: ApiServer, resource: Resource) -> str:
+    """Return the kind that *resource* is a collection of; metadata alone does not tell."""
+    for each in server.get(_group_url(resource))["resources"]:
+        if each["name"] == resource.resource:
+            kind: str = each["kind"]
+            return kind
+    raise NotFound(f"the API server knows no {resource.resource} in {_group_url(resource)}")
+
+
+def partial(metadata: dict[str, Any], resource: Resource, kind: str) -> Object:
+    """Return an object of that kind, with what ownership and grants are read from and no more."""
+    version = f"{resource.group}/{resource.version}" if resource.group else resource.version
+    kept = {key: metadata["metadata"][key] for key in _KEPT if key in metadata["metadata"]}
+    # The whole object once more, where `kubectl apply` is used: nothing that a cache should hold.
+    kept.get("annotations", {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
+    return {"apiVersion": version, "kind": kind, "metadata": kept}
+
+
+def url_of(resource: Resource, namespace: str = "") -> str:
+    """Return where the objects of *resource* are, in one namespace or in all."""
+    within = f"/namespaces/{quote(namespace)}" if namespace else ""
+    return f"{_group_url(resource)}{within}/{resource.resource}"
+
+
+def _key(obj: Object) -> Key:
+    return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
+
+
+def _group_url(resource: Resource) -> str:
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    return f"{root}/{resource.version}"
