@@ -25,7 +25,7 @@ from glasswarden.cli.ledger.options import (
     public_key_option,
 )
 from glasswarden.cli.ledger.words import counted
-from glasswarden.cli.live_objects import LiveObjects
+from glasswarden.cli.live import Live
 from glasswarden.cli.times import MOMENT
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.ledger.errors import KeyUnusable
@@ -126,7 +126,7 @@ def command(
         since=since,
         until=until,
     )
-    live = None if no_live else LiveObjects(find_kubectl(_flags(context, kubeconfig)))
+    live = None if no_live else Live(find_kubectl(_flags(context, kubeconfig)))
     with opened(address) as ledger:
         now = datetime.now(UTC)
         attempts = sorted(_attempts(ledger, question), key=lambda each: (each.time, each.id))
@@ -140,7 +140,7 @@ def command(
         )
         report = compose(scope, attempts, around, now)
     if live is not None:
-        incomplete += dict.fromkeys(live.complaints)
+        incomplete += [f"{ref} could not be read: {why}" for ref, why in live.unread.items()]
     report = msgspec.structs.replace(report, incomplete=tuple(incomplete))
     _write(_rendered(report, form or _by_name(output), _title(scope)), output)
 

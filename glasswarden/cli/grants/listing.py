@@ -10,7 +10,6 @@ import click
 from correlator.grants.grant import Grant, State, grants_of
 from correlator.grants.stories import stories_since
 from correlator.standing import UNKNOWN, Looked, Standing, Standings
-from glasswarden.cli.grants.live import Live
 from glasswarden.cli.grants.options import (
     kubectl_of,
     kubectl_options,
@@ -22,6 +21,7 @@ from glasswarden.cli.grants.shown import FORMATS, show_summary
 from glasswarden.cli.lazy import LazyGroup
 from glasswarden.cli.ledger.options import keys_option, opened, sentences
 from glasswarden.cli.ledger.words import counted
+from glasswarden.cli.live import Live
 from glasswarden.cli.printable import printable
 from glasswarden.ledger.address import is_postgres, keys_beside
 from glasswarden.ledger.mask_keys import open_masks
