@@ -11,7 +11,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 	--no-emit-index-url --upgrade
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format cluster programs gitops system bench soak recording lock image sbom clean
+.PHONY: help run test check format cluster programs gitops system bench soak chaos recording reference lock image sbom clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -22,7 +22,7 @@ run: $(READY) ## Show the product at work in the terminal; no cluster needed
 test: $(READY) check system programs gitops ## Everything: also the real API server, PostgreSQL, Flux and Argo CD
 	$(BIN)/pytest -n $(JOBS) -m "not ($(FAST))" $(ARGS)
 
-check: $(READY) ## Style, types, layers and the fast tests, in less than a minute
+check: $(READY) ## Style, types, layers and the fast tests, in a minute or two
 	@$(BIN)/ruff check $(PACKAGES)
 	@$(BIN)/ruff format --check $(PACKAGES)
 	@$(BIN)/mypy
@@ -51,8 +51,14 @@ bench: $(READY) ## Measure; one table, build/bench.json and plots (ONLY=name for
 soak: $(READY) programs gitops ## The long forms of the crash, fuzz and chaos tests
 	GLASSWARDEN_SOAK=1 $(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
 
-recording: $(READY) programs ## Record the demo's story anew, on a real API server
+chaos: $(READY) system programs ## Faults, one at a time, on the real API server: one table, build/chaos.json
+	$(BIN)/pytest -n $(JOBS) -m chaos $(ARGS)
+
+recording: $(READY) programs gitops ## Record the demo's story anew, on a real API server with a real Flux
 	@$(BIN)/python -m tests.cluster.recording
+
+reference: $(READY) ## Renew docs/commands.md
+	@$(BIN)/python -m glasswarden.cli.reference > docs/commands.md
 
 lock: $(READY) ## Renew the locked versions
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" && export UV_CUSTOM_COMPILE_COMMAND && \

@@ -14,6 +14,8 @@ from glasswarden.cluster.objects import Object, Objects
 
 ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 NAME: Final = "glasswarden"
+BREAK_GLASS: Final = "glasswarden.io/break-glass"
+"""Says, on each configuration, that grants must be stamped: both have to be there."""
 
 Restore = Callable[[bytes], list[Object]]
 """Makes the configurations anew, with the bundle they shall hold; may raise `RestoreFailed`."""
@@ -29,7 +31,7 @@ class Configuration:
 
     resource: str
     required: bool
-    """Whether its absence is an alarm, and not a choice."""
+    """Whether its absence is always an alarm; else only where the policy has break-glass rules."""
     name: str = NAME
 
     @property
@@ -51,6 +53,8 @@ class Condition(StrEnum):
     PATCHED = "patched"
     RESTORED = "restored"
     MISSING = "missing"
+    NOT_NEEDED = "not needed"
+    """It is not there, and need not be."""
 
 
 Sightings = dict[Configuration, Condition]
@@ -58,12 +62,21 @@ Sightings = dict[Configuration, Condition]
 
 def publish(objects: Objects, bundle: bytes, ours: tuple[Configuration, ...] = OURS) -> Sightings:
     """Bring *bundle* into every configuration of *ours* that exists; return how each was found."""
-    return {each: _publish_in(objects, each, bundle) for each in ours}
+    found = {each: objects.get_or_none(each.path) for each in ours}
+    breaks_glass = any(_breaks_glass(each) for each in found.values())
+    seen: Sightings = {}
+    for each, configuration in found.items():
+        if configuration is not None:
+            seen[each] = _publish_in(objects, each, configuration, bundle)
+        else:
+            needed = each.required or breaks_glass
+            seen[each] = Condition.MISSING if needed else Condition.NOT_NEEDED
+    return seen
 
 
 def restore(objects: Objects, bundle: bytes, seen: Sightings, make: Restore) -> Sightings:
-    """Create the required configurations that were *seen* to be missing."""
-    missing = {each for each, state in seen.items() if state is Condition.MISSING and each.required}
+    """Create the configurations that were *seen* to be missing."""
+    missing = {each for each, state in seen.items() if state is Condition.MISSING}
     made = {_resource(manifest): manifest for manifest in make(bundle)} if missing else {}
     for each in missing & {each for each in seen if each.resource in made}:
         objects.create(f"{ROOT}/{each.resource}", made[each.resource])
@@ -76,7 +89,7 @@ def is_published(seen: Sightings) -> bool:
 
     One that had to be patched was without it until now; one that is gone asks nobody.
     """
-    return all(each in (Condition.CURRENT, Condition.MISSING) for each in seen.values())
+    return not {Condition.PATCHED, Condition.RESTORED} & {*seen.values()}
 
 
 def patch_for(configuration: Object, bundle: bytes) -> list[Object]:
@@ -94,10 +107,15 @@ def patch_for(configuration: Object, bundle: bytes) -> list[Object]:
     ]
 
 
-def _publish_in(objects: Objects, configuration: Configuration, bundle: bytes) -> Condition:
-    found = objects.get_or_none(configuration.path)
-    if found is None:
-        return Condition.MISSING
+def _breaks_glass(configuration: Object | None) -> bool:
+    """Tell whether the policy behind *configuration* lets somebody break the glass."""
+    metadata = (configuration or {}).get("metadata") or {}
+    return (metadata.get("annotations") or {}).get(BREAK_GLASS) == "true"
+
+
+def _publish_in(
+    objects: Objects, configuration: Configuration, found: Object, bundle: bytes
+) -> Condition:
     patch = patch_for(found, bundle)
     if not patch:
         return Condition.CURRENT

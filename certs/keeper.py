@@ -43,11 +43,11 @@ class Pass:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The required configurations that are not there."""
+        """The configurations that have to be there and are not."""
         return tuple(
             f"{each.resource}/{each.name}"
             for each, condition in self.sightings.items()
-            if condition is Condition.MISSING and each.required
+            if condition is Condition.MISSING
         )
 
 

@@ -1,15 +1,11 @@
 """Which findings somebody asked for."""
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from correlator.finding import Finding, Result
+from correlator.link.link import State
 from glasswarden.kube.objects import Ref
-
-_AGE: Final = re.compile(r"(\d{1,6})([smhdw])")
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +16,8 @@ class Filter:
     namespace: str = ""
     kinds: tuple[str, ...] = ()
     age: timedelta | None = None
+    unexplained: bool = False
+    """Only what the ledger was asked about and does not explain."""
 
     def wants(self, ref: Ref) -> bool:
         """Tell whether the object itself counts."""
@@ -29,25 +27,23 @@ class Filter:
             not wanted or bool(names & wanted)
         )
 
+    def chosen(self, result: Result) -> Result:
+        """Return the part of *result* that is about objects which count."""
+        return replace(
+            result, findings=tuple(each for each in result.findings if self.wants(each.ref))
+        )
+
     def applied(self, result: Result, now: datetime) -> Result:
         """Return the part of *result* that counts; what was not looked at always does."""
         kept = tuple(each for each in result.findings if self._keeps(each, now))
-        return Result(kept, result.incomplete)
+        return replace(result, findings=kept)
 
     def _keeps(self, finding: Finding, now: datetime) -> bool:
         # What nobody claims is declared with the rest of the application.
         if self.app and finding.owner is not None and finding.owner.app != self.app:
             return False
+        if self.unexplained and (finding.link is None or finding.link.state != State.UNEXPLAINED):
+            return False
         # Drift of unknown age may be of any.
         is_old = self.age is not None and finding.since is not None
         return not is_old or now - (finding.since or now) <= (self.age or timedelta())
-
-
-def parse_age(text: str) -> timedelta | None:
-    """Return the age that *text* spells, such as ``24h``; nothing for no text."""
-    if not text:
-        return None
-    found = _AGE.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is no age such as 90m, 24h or 7d")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})

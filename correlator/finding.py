@@ -1,12 +1,14 @@
 """A finding: one field, or one object, that is not as Git says. All sources give this type."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from correlator.link.link import Link
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.diff import Change
+from glasswarden.kube.managed import Entry
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT, Path
@@ -14,6 +16,12 @@ from glasswarden.policy.policy import Policy
 
 HIDDEN: Final = "(hidden)"
 """Stands for a value that is nobody's business; that it differs is not hidden."""
+
+UNKNOWN: Final = "(not known)"
+"""Stands for a value that the finding's source cannot tell."""
+
+PART: Final = "… "
+"""Begins a text of which the finding's source tells only a part."""
 
 
 class Class(StrEnum):
@@ -80,21 +88,42 @@ class Finding:
     """The revision of Git that declares it."""
     owner: Owner | None = None
     """Whose object it is."""
-    managers: tuple[str, ...] = ()
-    """The field managers that hold the live value."""
+    holders: tuple[Entry, ...] = ()
+    """The managedFields entries that hold the live value, without the fields themselves."""
+    entries: tuple[Entry, ...] = ()
+    """All managedFields entries of the object, likewise; empty where nobody looked."""
     origin: str = ""
     """The file that declares the object, and the line."""
     verdict: Verdict | None = None
+    link: Link | None = None
+    """Who did it, by the ledger; none where no ledger was asked."""
+    behind: str = ""
+    """Whom the writer says that it wrote for: a hint from a program that people write through."""
+
+    @property
+    def managers(self) -> tuple[str, ...]:
+        """The field managers that hold the live value, the latest first."""
+        latest_first = sorted(self.holders, key=lambda entry: entry.time, reverse=True)
+        return tuple(dict.fromkeys(entry.manager for entry in latest_first))
 
     @property
     def is_missing_object(self) -> bool:
         """Whether Git declares an object that the cluster lacks."""
-        return self.field == ROOT and self.live is ABSENT
+        return self.field == ROOT and self.live is ABSENT and self.declared is not ABSENT
 
     @property
     def is_orphan(self) -> bool:
         """Whether the cluster has an object that Git no longer declares."""
-        return self.field == ROOT and self.declared is ABSENT
+        return self.field == ROOT and self.declared is ABSENT and self.live is not ABSENT
+
+
+class Hidden(StrEnum):
+    """Which findings there may be in what was not looked at."""
+
+    ANY = "any"
+    ORPHANS = "orphans"
+    ADDITIONS = "additions"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,6 +132,9 @@ class Incomplete:
 
     what: str
     why: str
+    hides: Hidden = field(default=Hidden.ANY, compare=False)
+    kinds: tuple[str, ...] = field(default=(), compare=False)
+    """The kinds whose objects may differ unseen, by name; of any kind where it is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +143,27 @@ class Result:
 
     findings: tuple[Finding, ...] = ()
     incomplete: tuple[Incomplete, ...] = ()
+    looked_for: str = "drift"
+    """What is not there where nothing was found."""
 
 
 def joined(one: Result, other: Result) -> Result:
     """Return both as one."""
-    return Result(one.findings + other.findings, one.incomplete + other.incomplete)
+    found, unseen = one.findings + other.findings, one.incomplete + other.incomplete
+    return Result(found, unseen, one.looked_for)
+
+
+def in_order(finding: Finding) -> tuple[str, str, str, str, str]:
+    """Return what findings are sorted by."""
+    ref = finding.ref
+    return ref.namespace, ref.kind, ref.group, ref.name, str(finding.field)
+
+
+def is_told(value: Value) -> bool:
+    """Tell whether *value* is the value itself, and can be compared with others."""
+    if not isinstance(value, str):
+        return True
+    return value not in (HIDDEN, UNKNOWN) and not value.startswith(PART)
 
 
 def without_secrets(finding: Finding, policy: Policy) -> Finding:
@@ -151,12 +199,39 @@ def finding_as_json(finding: Finding) -> dict[str, Any]:
         "source": finding.source,
         "since": time_as_text(finding.since),
         "revision": finding.revision,
+        "link": _link_as_json(finding.link),
+        "behind": finding.behind,
+    }
+
+
+def _link_as_json(link: Link | None) -> dict[str, Any] | None:
+    if link is None:
+        return None
+    return {
+        "state": link.state,
+        "why": link.why,
+        "records": list(link.records),
+        "actor": link.actor,
+        "impersonator": link.impersonator,
+        "address": link.source,
+        "manager": link.manager,
+        "time": time_as_text(link.time),
+        "ticket": link.ticket,
+        "grant": link.grant,
+        "evidence": list(link.evidence),
+        "confidence": link.confidence,
     }
 
 
 def time_as_text(time: datetime | None) -> str | None:
     """Return *time* as Kubernetes writes it."""
     return None if time is None else time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def latest_of(holders: tuple[Entry, ...]) -> datetime | None:
+    """Return when the last of *holders* wrote, as far as that can be read."""
+    times = [time for entry in holders if (time := parse_time(entry.time)) is not None]
+    return max(times, default=None)
 
 
 def parse_time(text: str) -> datetime | None:

@@ -7,15 +7,16 @@ orphans are only looked for then.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from correlator.classify import Scene
-from correlator.finding import Result
+from correlator.finding import Finding, Result
+from correlator.linking import Linking, unlinked
 from correlator.live.cluster import ClusterLive
 from correlator.live.source import Kind, KindUnavailable
-from correlator.scan import Scan
+from correlator.scan import Key, Scan
 from glasswarden.cluster.apiserver import ApiServer, ApiServerError
 
 FULL_SECONDS: Final = 300.0
@@ -36,26 +37,36 @@ class Follower:
         server: ApiServer,
         new_scan: Callable[[], tuple[Scan, ClusterLive]],
         fingerprint: Callable[[], object],
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
+        """Follow; *on_change* is called, by any thread, when a pass would find something new."""
         self._server = server
         self._new_scan = new_scan
         self._fingerprint = fingerprint
+        self._on_change = on_change
         self._seen: object = None
         self._scan: Scan | None = None
         self._watches: dict[Kind, _Watch] = {}
         self._result: Result | None = None
+        self._linked: Linking = unlinked
         self._full_at = 0.0
         self._is_lost = False
         """Whether something may have changed that no watch told."""
 
-    def run(self, scene: Scene) -> Result:
-        """Return what a pass finds now."""
+    def run(self, scene: Scene, linked: Linking = unlinked) -> Result:
+        """Return what a pass finds now; another *linked* than last time may know more."""
         print_ = self._fingerprint()
         if self._scan is None or self._result is None or not self._is_current(print_):
-            return self._run_in_full(print_, scene)
-        if self._took_changes():
-            self._result = self._scan.result(self._scan.scene(scene))
+            self._scan = self._scanned(print_)
+        elif not self._took_changes() and linked is self._linked:
+            return self._result
+        self._linked, self._result = linked, None
+        self._result = self._scan.result(self._scan.scene(scene), linked)
         return self._result
+
+    def beside(self, told: Iterable[Finding]) -> list[Finding]:
+        """Return what another source tells, except where the last pass tells better."""
+        return [*told] if self._scan is None else self._scan.beside(told)
 
     def close(self) -> None:
         """Stop watching."""
@@ -73,44 +84,64 @@ class Follower:
         for kind, watch in self._watches.items():
             for event in watch.events():
                 if event is _LOST:
-                    self._is_lost = True
+                    self._lose()
                 else:
                     changed |= self._take(kind, event)
         return changed
 
+    def _lose(self) -> None:
+        """Have everything looked at again, soon: no watch will tell that it is time."""
+        if not self._is_lost:
+            self._is_lost = True
+            timer = threading.Timer(REST_SECONDS, self._on_change)
+            timer.daemon = True
+            timer.start()
+
     def _take(self, kind: Kind, event: dict[str, Any]) -> bool:
-        metadata = event["object"]["metadata"]
-        key = metadata.get("namespace", ""), metadata.get("name", "")
-        if self._scan is None or key not in self._scan.declared[kind]:
+        if self._scan is None:
             return False
-        self._scan.judge(kind, key, None if event["type"] == "DELETED" else event["object"])
+        live = None if event["type"] == "DELETED" else event["object"]
+        self._scan.judge(kind, _key_of(event), live)
         return True
 
-    def _run_in_full(self, print_: object, scene: Scene) -> Result:
+    def _scanned(self, print_: object) -> Scan:
+        """Look at everything, and watch it from then on."""
         self.close()
         # Should this pass fail, nothing of an earlier one may stand for it.
         self._scan = self._result = None
         scan, live = self._new_scan()
         scan.run()
-        result = scan.result(scan.scene(scene))
         self._full_at, self._seen, self._is_lost = time.monotonic(), print_, False
-        for kind in scan.declared:
+        for kind, places in scan.declared.items():
             try:
                 url = live.resource_of(kind).url(live.namespace)
-                self._watches[kind] = _Watch(self._server, url, live.versions[kind])
+                place = _Place(url, live.versions[kind], frozenset(places))
+                self._watches[kind] = _Watch(self._server, place, self._on_change)
             except (KindUnavailable, KeyError):
-                self._is_lost = True  # it could not be listed: a later pass tries again
-        self._scan, self._result = scan, result
-        return result
+                self._lose()  # it could not be listed: a later pass tries again
+        return scan
+
+
+class _Place(NamedTuple):
+    """Where a watch begins, and what counts of all that it is told."""
+
+    url: str
+    version: str
+    keys: frozenset[Key]
+
+
+def _key_of(event: dict[str, Any]) -> Key:
+    metadata = event["object"]["metadata"]
+    return metadata.get("namespace", ""), metadata.get("name", "")
 
 
 class _Watch:
     """Follows one kind in a thread of its own, until it loses its place or is stopped."""
 
-    def __init__(self, server: ApiServer, url: str, version: str) -> None:
+    def __init__(self, server: ApiServer, place: _Place, on_change: Callable[[], None]) -> None:
         self._server = server
-        self._url = url
-        self._version = version
+        self._url, self._version, self._keys = place
+        self._on_change = on_change
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._stopped = threading.Event()
         threading.Thread(target=self._follow, daemon=True).start()
@@ -136,10 +167,16 @@ class _Watch:
             while not self._stopped.is_set():
                 for event in self._events():
                     if self._stopped.is_set() or event["type"] == "ERROR":
-                        self._queue.put(_LOST)
+                        self._put(_LOST)
                         return
                     self._version = event["object"]["metadata"]["resourceVersion"]
-                    if event["type"] != "BOOKMARK":
-                        self._queue.put(event)
+                    # What nobody declares is dropped here: a busy cluster must not fill the queue.
+                    if event["type"] != "BOOKMARK" and _key_of(event) in self._keys:
+                        self._put(event)
         except (ApiServerError, KeyError, ValueError):
-            self._queue.put(_LOST)
+            self._put(_LOST)
+
+    def _put(self, event: object) -> None:
+        self._queue.put(event)
+        if not self._stopped.is_set():
+            self._on_change()

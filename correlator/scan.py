@@ -6,29 +6,32 @@ be looked at is said in the result; it never reads as "no drift".
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from correlator.classify import Scene, classified
+from correlator.classify import Scene
+from correlator.conclude import concluded
 from correlator.confirm import Confirmation
 from correlator.declared.documents import Declared, Manifests
 from correlator.detector.detect import Detector
+from correlator.detector.meaning import declared_form
 from correlator.detector.orphans import orphaned
-from correlator.detector.rollouts import autoscaled_by, is_rolling_out
-from correlator.finding import Finding, Incomplete, Result, without_secrets
+from correlator.detector.rollouts import is_rolling_out
+from correlator.finding import Finding, Hidden, Incomplete, Result, in_order
+from correlator.linking import Linking, unlinked
+from correlator.live.autoscalers import Scaled, autoscaled_in
 from correlator.live.source import Kind, KindUnavailable, Live
 from correlator.sources.reconcilers import Reconcilers, read_reconcilers
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.equality import identical
+from glasswarden.kube.lookup import value_at
 from glasswarden.kube.managed import entries_of
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.owners import Owner, owner_of
-from glasswarden.kube.paths import path_of
+from glasswarden.kube.paths import ROOT, are_nested
 from glasswarden.kube.schema import shape_of
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name."""
-
-_REPLICAS: Final = path_of("spec", "replicas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Scan:
     _owners: set[Owner] = field(default_factory=set)
     _strays: list[tuple[Owner, Object]] = field(default_factory=list)
     _behind: list[Finding] = field(default_factory=list)
+    _told: list[Finding] = field(default_factory=list)
     _reconcilers: Reconcilers = field(default_factory=Reconcilers)
     _unmanaged: int = 0
     _objects: int = 0
@@ -84,24 +88,62 @@ class Scan:
         if self._unmanaged:
             what = f"additions in {self._unmanaged} objects"
             why = "they carry no managedFields, which tell who holds a field"
-            self.incomplete.append(Incomplete(what, why))
+            self.incomplete.append(Incomplete(what, why, Hidden.ADDITIONS))
 
-    def result(self, scene: Scene) -> Result:
-        """Return what was found, classified and in order, with secrets hidden."""
+    def result(self, scene: Scene, linked: Linking = unlinked) -> Result:
+        """Return what was found, linked, classified and in order, with secrets hidden."""
         findings = [each for found in self.found.values() for each in found]
-        findings += self._behind
+        findings += [*self._behind, *self._told]
         orphans = [
             orphaned(live, owner, self.manifests.revision)
             for owner, live in self._orphans()
             if self.chosen(ref_of(live))
         ]
-        policy = self.detector.policy
-        return Result(
-            tuple(
-                without_secrets(classified(each, scene), policy)
-                for each in sorted((*findings, *orphans), key=_order)
-            ),
-            tuple(dict.fromkeys(self.incomplete)),
+        found = sorted((*findings, *orphans), key=in_order)
+        return Result(concluded(found, scene, linked), tuple(dict.fromkeys(self.incomplete)))
+
+    def take(self, told: Result) -> None:
+        """Take in what another source tells, except where comparing with Git tells better."""
+        self.incomplete += told.incomplete
+        self._told += self.beside(told.findings)
+
+    def beside(self, told: Iterable[Finding]) -> list[Finding]:
+        """Return what another source tells, except where comparing with Git tells better."""
+        known = {(each.ref, each.field) for each in self._behind}
+        orphans = {ref_of(live) for _, live in self._orphans()}
+        news = (
+            self._beside_git(each)
+            for each in told
+            if each.ref not in orphans and (each.ref, each.field) not in known
+        )
+        return [each for each in news if each is not None]
+
+    def _beside_git(self, finding: Finding) -> Finding | None:
+        """Return *finding* as far as Git does not already say what is to be said about it."""
+        ref = finding.ref
+        key = ref.namespace, ref.name
+        known = self.found.get((ref.group, ref.kind, key))
+        if known is None:
+            # What its application no longer declares is rightly gone.
+            is_ours = finding.owner in self._owners and not self.manifests.incomplete
+            return None if finding.is_missing_object and is_ours else finding
+        if finding.field == ROOT or any(are_nested(each.field, finding.field) for each in known):
+            return None
+        declared = self._declared_at(ref.group, ref.kind, key)
+        if value_at(declared_form(declared.manifest, ref), finding.field) is not ABSENT:
+            return None  # the same by its meaning
+        return replace(
+            finding,
+            declared=ABSENT,
+            revision=self.manifests.revision,
+            origin=declared.origin,
+        )
+
+    def _declared_at(self, group: str, kind: str, key: Key) -> Declared:
+        return next(
+            places[key]
+            for each, places in self.declared.items()
+            if (each.group, each.name) == (group, kind) and key in places
         )
 
     def confirm(self, confirmation: Confirmation) -> None:
@@ -158,7 +200,7 @@ class Scan:
             places = self.declared.setdefault(Kind(ref.group, ref.version, ref.kind), {})
             if known := places.get((ref.namespace, ref.name)):
                 why = f"declared twice, in {known.origin} and {each.origin}; the latter counts"
-                self.incomplete.append(Incomplete(str(ref), why))
+                self.incomplete.append(Incomplete(str(ref), why, Hidden.NONE))
             places[ref.namespace, ref.name] = each
 
     def _look_at(self, kind: Kind, wanted: dict[Key, Declared]) -> None:
@@ -192,7 +234,7 @@ class Scan:
             return
         if self.manifests.incomplete:
             why = "what is declared could not all be read, so nothing can be called undeclared"
-            self.incomplete.append(Incomplete("orphans", why))
+            self.incomplete.append(Incomplete("orphans", why, Hidden.ORPHANS))
             return
         known = frozenset((kind.group, kind.name) for kind in self.declared)
         unseen: dict[str, list[str]] = {}
@@ -205,7 +247,8 @@ class Scan:
             except KindUnavailable as error:
                 unseen.setdefault(error.incomplete.why, []).append(kind.name)
         for why, kinds in unseen.items():
-            self.incomplete.append(Incomplete(f"orphans among {', '.join(kinds)}", why))
+            what = f"orphans among {', '.join(kinds)}"
+            self.incomplete.append(Incomplete(what, why, Hidden.ORPHANS, tuple(kinds)))
 
     def _ask_reconcilers(self) -> None:
         """Tell whether those who apply what is declared do so at all."""
@@ -237,25 +280,9 @@ class Scan:
                 declared.add(place)  # a kind that is declared in two versions is listed twice
                 yield owner, live
 
-    def _autoscaled(self) -> frozenset[tuple[str, str, str]]:
+    def _autoscaled(self) -> frozenset[Scaled]:
         """Return what autoscalers scale, asked for only where somebody's replicas differ."""
         findings = [each for found in self.found.values() for each in found]
-        if not any(each.field == _REPLICAS for each in findings):
-            return frozenset()
-        namespaces = frozenset(each.ref.namespace for each in findings)
-        scaled: set[tuple[str, str, str]] = set()
-        for kind in (
-            Kind("autoscaling", "v2", "HorizontalPodAutoscaler"),
-            Kind("keda.sh", "v1alpha1", "ScaledObject"),
-        ):
-            try:
-                scaled.update(map(autoscaled_by, self.live.objects(kind, namespaces)))
-            except KindUnavailable as error:
-                if kind.group == "autoscaling":
-                    self.incomplete.append(error.incomplete)
-        return frozenset(scaled)
-
-
-def _order(finding: Finding) -> tuple[str, str, str, str, str]:
-    ref = finding.ref
-    return ref.namespace, ref.kind, ref.group, ref.name, str(finding.field)
+        scaled, unseen = autoscaled_in(self.live, [*findings, *self._told])
+        self.incomplete += unseen
+        return scaled

@@ -67,6 +67,7 @@ class Server:
         self.url = f"postgresql://{USER}@/postgres?host={quote(str(folder), safe='')}"
         self._again = partial(_start, programs, folder, user, options)
         self._folder = folder
+        self._user = user
         self._process = self._again()
 
     def start(self) -> None:
@@ -88,6 +89,18 @@ class Server:
         os.kill(self._process.pid, signal.SIGKILL)
         while self._process.running:
             time.sleep(0.01)
+
+    def replace(self) -> None:
+        """Have another server, on a copy of the data, take the place of one that was killed."""
+        data, copy = self._folder / "data", self._folder / "standby"
+        shutil.copytree(data, copy)
+        for folder in (copy, *copy.rglob("*")):
+            if self._user:
+                shutil.chown(folder, self._user)
+        copy.chmod(0o700)
+        data.rename(self._folder / "failed")
+        copy.rename(data)
+        self.start()
 
     def stop(self) -> None:
         """End the server."""

@@ -8,12 +8,17 @@ import pytest
 
 from certs import metrics as certs_metrics
 from correlator.classify import RULES
+from correlator.service import metrics as correlator_metrics
 from glasswarden.cli.main import main
+from glasswarden.cli.reference import reference
+from glasswarden.policy.breakglass import names
 from glasswarden.policy.decision import Clause
 from glasswarden.policy.file import parse_document
 from glasswarden.policy.policy import policy_of
 from webhook import metrics
+from webhook.registration import Endpoint, validating_configuration
 
+HEAD = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("manifests/*.md")])
@@ -96,3 +101,32 @@ def test_every_metric_of_the_keeper_is_documented() -> None:
     documented = set(re.findall(r"^\| (\w+) \|", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     families = {family.name for family in certs_metrics.REGISTRY.collect()}
     assert {name.removesuffix("_total") for name in documented} - {"metric"} == families
+
+
+def test_the_reference_of_commands_is_what_the_commands_say() -> None:
+    """`make reference` renews it."""
+    assert (DOCS / "commands.md").read_text() == reference()
+
+
+def test_every_annotation_of_ours_is_documented() -> None:
+    documented = set(
+        re.findall(r"^\| `([^`]+/[^`]+)` \|", (DOCS / "annotations.md").read_text(), re.MULTILINE)
+    )
+    policy = policy_of(parse_document(f"{HEAD}breakGlass: {{rules: [{{name: a, users: [b]}}]}}"))
+    registered = validating_configuration(policy, Endpoint("", b"", ""))["metadata"]["annotations"]
+    assert documented == {*names.ANNOTATIONS, names.ACTIVE, *registered}
+
+
+def test_every_metric_of_the_correlator_is_documented() -> None:
+    text = (DOCS / "metrics.md").read_text()
+    documented = set(re.findall(r"^\| \*\*(\w+)\*\* \|", text, re.MULTILINE))
+    families = {family.name for family in correlator_metrics.REGISTRY.collect()}
+    assert {name.removesuffix("_total") for name in documented} == families
+
+
+def test_every_option_of_the_correlator_is_explained() -> None:
+    explained = set(re.findall(r"`(--[a-z-]+)", (DOCS / "correlator.md").read_text()))
+    command = main.get_command(click.Context(main), "correlator")
+    assert command is not None
+    known = {option for each in command.params for option in each.opts if option[:2] == "--"}
+    assert known - explained == set()

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from correlator.notify.document import parse_notifications
+from correlator.service.sources_file import parse_sources
 from glasswarden.policy.file import parse_document
 from glasswarden.signals.alerts import prometheus_rule
 from glasswarden.signals.dashboard import dashboard
@@ -45,9 +47,9 @@ def test_every_rule_of_rbac_gives_its_reason() -> None:
 
 def test_the_image_is_built_from_what_is_pinned() -> None:
     images = re.findall(r"^ARG \w+=(\S+)$", CONTAINERFILE, re.MULTILINE)
-    versions = {re.findall(r":(\d+\.\d+\.\d+)-", image)[0] for image in images}
-    assert len(images) == 2
-    assert len(versions) == 1
+    versions = [re.findall(r"/(\w+):(\d+\.\d+\.\d+)-", image)[0] for image in images]
+    assert sorted({name for name, _ in versions}) == ["golang", "python"]
+    assert len(set(versions)) == 2, "two versions of one program"
     assert "--require-hashes" in CONTAINERFILE
 
 
@@ -59,12 +61,38 @@ def test_the_image_holds_every_package() -> None:
 
 
 def test_the_image_and_the_pods_run_as_the_same_nobody() -> None:
-    [user] = re.findall(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE)
-    for file in ("webhook.yaml", "certs.yaml"):
-        for document in yaml.safe_load_all((MANIFESTS / "base" / file).read_text()):
+    [user] = set(re.findall(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE))
+    for file in ("base/webhook.yaml", "base/certs.yaml", "components/correlator/correlator.yaml"):
+        for document in yaml.safe_load_all((MANIFESTS / file).read_text()):
             if document["kind"] == "Deployment":
                 context = document["spec"]["template"]["spec"]["securityContext"]
                 assert context["runAsUser"] == int(user)
+
+
+def test_the_image_can_be_built_from_what_is_sent_to_its_builder() -> None:
+    sent = re.findall(r"^!(.+)$", (ROOT / ".containerignore").read_text(), re.MULTILINE)
+    copied = re.findall(r"^COPY (?!--from)(\S+) ", CONTAINERFILE, re.MULTILINE)
+    assert sorted(copied) == sorted(sent)
+    assert all((ROOT / path).exists() for path in copied)
+
+
+def test_only_the_correlator_has_programs_that_fetch_and_render() -> None:
+    stages = re.split(r"^FROM \S+ AS (\w+)$", CONTAINERFILE, flags=re.MULTILINE)[1:]
+    named = dict(zip(stages[::2], stages[1::2], strict=True))
+    assert [*named][-1] == "glasswarden", "the last one is built where none is named"
+    assert [name for name, text in named.items() if "--from=tools" in text] == ["correlator"]
+    assert [name for name, text in named.items() if "git" in text.split()] == ["correlator"]
+
+
+def test_the_sources_are_such_a_file() -> None:
+    text = (MANIFESTS / "components/correlator/sources.yaml").read_text()
+    assert parse_sources(text) == ()
+
+
+def test_the_notifications_are_such_a_file_and_tell_nobody() -> None:
+    text = (MANIFESTS / "components/correlator/notifications.yaml").read_text()
+    document = parse_notifications(text)
+    assert (document.targets, document.routes) == ((), ())
 
 
 def test_every_setting_of_the_pods_is_one_that_the_programs_read() -> None:

@@ -3,26 +3,31 @@
 import asyncio
 import os
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 import structlog
 
 from glasswarden.cluster.apiserver import ApiServerError
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.ledger.errors import LedgerError
+from glasswarden.policy.breakglass.notes import Unreadable
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.outage import without_record
+from glasswarden.policy.telling import event_of
 from glasswarden.policy.write import Write
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
-from webhook.metrics import GRANTS, UNRECORDED, reviews
+from webhook.herald import Herald
+from webhook.log_rules import Sampler
+from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews
 from webhook.parents import Parents
 from webhook.reading import Reader
 from webhook.recorder import Recorder
 from webhook.review import Request, answer, parse_review
 from webhook.rules import Rules
 from webhook.sources import Sources
+from webhook.time_source import TimeSource, machine_time
 
 log = structlog.get_logger()
 
@@ -42,15 +47,24 @@ class Admission:
     reader: Reader = field(default_factory=Reader)
     """Who makes a `Write` of a request, stamps verified."""
 
+    herald: Herald | None = None
+    """Who tells of grants and refusals on the objects; none where nobody is to be told."""
+
+    sampler: Sampler = field(default_factory=Sampler)
+    """Who says which decisions get a line in the log."""
+
+    clock: TimeSource = machine_time
+
     async def validate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
         request = parse_review(body)
         policy = self.rules.policy
         parent = await self._parent(request) if request.sub_resource == "scale" else None
-        now = datetime.now(UTC)
+        now = self.clock()
         write = await self.reader.write_of(request, policy, now, parent)
         if self.sources is not None:
             write = replace(write, source=self.sources.known(write.owner))
+        self._look_at_stamp(write)
         decision = decide(write, policy, now)
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
@@ -59,13 +73,26 @@ class Admission:
             except LedgerError as error:
                 decision = self._without_record(write, decision, error)
             self._count(decision, write)
+            self._tell(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
+
+    def _look_at_stamp(self, write: Write) -> None:
+        """Say that an object carries a stamp which counts no longer: its key was revoked."""
+        stamp = write.glass.before.grant
+        if isinstance(stamp, Unreadable) and not write.dry_run:
+            log.warning("stamp refused", object=str(write.target), reason=stamp.why)
+            STAMPS_REFUSED.inc()
 
     def _count(self, decision: Decision, write: Write) -> None:
         if decision.grant is not None:
             GRANTS.labels(decision.grant.act).inc()
             self.reader.tally.note(decision.grant, write)
+
+    def _tell(self, decision: Decision, write: Write) -> None:
+        event = event_of(write, decision) if self.herald is not None else None
+        if self.herald is not None and event is not None:
+            self.herald.tell(event)
 
     async def _parent(self, request: Request) -> Object:
         """Return the object that a Scale scales, or raise `CannotTell`."""
@@ -91,17 +118,24 @@ class Admission:
         policy, masks = self.rules.policy, self.recorder.masks
         entry = entry_of(request, write, decision, policy, masks, now, os.urandom(10))
         record = await self.recorder.record(entry)
+        self._log(write, decision, entry.id)
+        # Of annotations with one name the API server keeps the first only, and it asks several
+        # times about a write that it tries again, or about a collection: each has its own as well.
+        return {"record": entry.id, "chain": record.digest, entry.id: record.digest}
+
+    def _log(self, write: Write, decision: Decision, record: str) -> None:
+        weight = self.sampler.weight(decision)
+        if not weight:
+            return
         log.info(
             "write decided",
             verdict=decision.verdict,
             clause=decision.clause,
             actor=write.actor.name,
             object=str(write.target),
-            record=entry.id,
+            record=record,
+            **({"one_of": weight} if weight > 1 else {}),
         )
-        # Of annotations with one name the API server keeps the first only, and it asks several
-        # times about a write that it tries again, or about a collection: each has its own as well.
-        return {"record": entry.id, "chain": record.digest, entry.id: record.digest}
 
     def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:
         """Return what the policy makes of *decision*, which is in no ledger and no spool."""

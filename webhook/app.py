@@ -25,10 +25,14 @@ from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.keys import open_keys
 from glasswarden.ledger.spool import new_spool
 from webhook.admission import Admission
+from webhook.clock import Clock
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.grant_keys import GrantKeys
+from webhook.herald import Herald
 from webhook.ledger_link import links_to
-from webhook.metrics import CERTIFICATE_EXPIRY, LATENCY, REFUSALS
+from webhook.log_file import LogFile
+from webhook.log_rules import Sampler
+from webhook.metrics import CERTIFICATE_EXPIRY, LATENCY, REFUSALS, SPOOL_LIMIT
 from webhook.mutation import Mutation
 from webhook.namespaces import Namespaces
 from webhook.pages import new_pages
@@ -39,7 +43,8 @@ from webhook.recorder import NewSpool, Recorder
 from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.sources import Sources
-from webhook.tls import CertificateUnusable, expiry_of, new_context, renew
+from webhook.time_source import TimeSource, machine_time
+from webhook.tls import CertificateUnusable, expiry_of, new_context, renew, tell_expiry
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -65,8 +70,9 @@ class Application:
     ledger, the TLS context) is opened when that process's event loop has started.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: TimeSource = machine_time) -> None:
         self._settings = settings
+        self._clock = clock
         self._pages = WsgiToAsgi(new_pages())  # type: ignore[no-untyped-call]
         self._process: _Process | None = None
         self._validate = f"/validate/{settings.caller_token}"
@@ -99,7 +105,7 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         try:
-            process = self._process = await _start(self._settings)
+            process = self._process = await _start(self._settings, self._clock)
         except _CANNOT_START as error:
             # gunicorn stops altogether on this. A ledger that is only away is no such reason.
             await send({"type": "lifespan.startup.failed", "message": str(error)})
@@ -148,9 +154,11 @@ class _Process:
         await self.admission.recorder.close()
         if self.admission.sources is not None:
             self.admission.sources.close()
+        if self.admission.herald is not None:
+            self.admission.herald.close()
 
 
-async def _start(settings: Settings) -> _Process:
+async def _start(settings: Settings, clock: TimeSource) -> _Process:
     """Open what a process needs; called inside its running event loop."""
     _calm_the_collector()
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
@@ -161,34 +169,48 @@ async def _start(settings: Settings) -> _Process:
     show_expiry()
     rules = Rules(settings.policy)
     server = _api_server(settings)
-    recorder = await _recorder(settings, rules.policy.cluster)
+    recorder = await _recorder(settings, rules.policy.cluster, clock)
     reader = Reader(
         GrantKeys(settings.keys), Namespaces(server) if server else None, recorded=recorder
     )
+    sampler = Sampler()
     admission = Admission(
         rules,
         recorder,
         Parents(server) if server else None,
         Sources(server) if server else None,
         reader,
+        _herald(server) if server and settings.events else None,
+        sampler,
+        clock,
     )
     tasks = (
         asyncio.create_task(renew(tls, settings.certificate, settings.key, show_expiry)),
+        asyncio.create_task(tell_expiry(settings.certificate)),
         asyncio.create_task(rules.follow()),
         asyncio.create_task(reader.keys.follow()),
         asyncio.create_task(recorder.deliver()),
+        asyncio.create_task(Clock().follow()),
+        asyncio.create_task(LogFile(settings.logging, sampler).follow()),
     )
-    return _Process(admission, Mutation(rules, reader), tls, tasks)
+    return _Process(admission, Mutation(rules, reader, clock), tls, tasks)
 
 
-async def _recorder(settings: Settings, cluster: str) -> Recorder:
+def _herald(server: ApiServer) -> Herald:
+    herald = Herald(server)
+    herald.start()
+    return herald
+
+
+async def _recorder(settings: Settings, cluster: str, clock: TimeSource) -> Recorder:
     """Return this process's way into the ledger, its chain begun."""
     writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
     keys = open_keys(settings.keys)
     link, delivery = links_to(settings.ledger)
-    recorder = Recorder(link, writer, cluster, keys, _spools(settings), delivery=delivery)
+    recorder = Recorder(link, writer, cluster, keys, _spools(settings), clock, delivery)
     await recorder.open()
     if settings.spool is not None:
+        SPOOL_LIMIT.set(settings.spool_bytes)
         await recorder.store.adopt(settings.spool)
     return recorder
 
@@ -223,9 +245,12 @@ def _api_server(settings: Settings) -> ApiServer | None:
 
 async def _read(scope: Message, receive: Receive) -> bytes:
     """Return the whole body, or raise before more of it is held than a review can be."""
-    content_type = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    headers = dict(scope["headers"])
+    content_type = headers.get(b"content-type", b"")
     if content_type.partition(b";")[0].strip() != b"application/json":
         raise ContentTypeUnknown("the content type must be application/json")
+    if int(headers.get(b"content-length", b"0")) > LARGEST_BODY:
+        raise BodyTooLarge(f"a review is at most {LARGEST_BODY} bytes")
     parts: list[bytes] = []
     size = 0
     while True:

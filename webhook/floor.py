@@ -15,11 +15,12 @@ from glasswarden.kube.owners.argocd import INSTALLATION_ID
 from glasswarden.kube.reconcilers import RECONCILERS
 from glasswarden.policy.breakglass.names import PREFIX
 from glasswarden.policy.document import Benign
+from glasswarden.policy.exempt import EXEMPT_NAMESPACES
 from glasswarden.policy.matching import Names, Place
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from webhook import cel
-from webhook.registration import EXEMPT_NAMESPACES, not_exempt, outside
+from webhook.registration import not_exempt, outside
 
 NAME: Final = "glasswarden-floor"
 _USER: Final = "request.userInfo.username"

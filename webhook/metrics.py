@@ -7,10 +7,14 @@ import atexit
 import os
 import shutil
 import tempfile
+import time
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 _VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+_PREFIX: Final = "glasswarden-metrics-"
 
 
 def _share_figures() -> None:
@@ -19,7 +23,7 @@ def _share_figures() -> None:
     prometheus_client looks for it at its first import; the processes that are forked later find the
     same one, and leave it alone when they end.
     """
-    folder, maker = tempfile.mkdtemp(prefix="glasswarden-metrics-"), os.getpid()
+    folder, maker = tempfile.mkdtemp(prefix=_PREFIX), os.getpid()
     os.environ[_VARIABLE] = folder
 
     def remove() -> None:
@@ -29,7 +33,9 @@ def _share_figures() -> None:
     atexit.register(remove)
 
 
-if _VARIABLE not in os.environ:
+# A folder of that name belongs to a program that started us: its figures are not ours. What is
+# forked from here does not come by again.
+if Path(os.environ.get(_VARIABLE, _PREFIX)).name.startswith(_PREFIX):
     _share_figures()
 
 from prometheus_client import (  # noqa: E402 - see above
@@ -40,7 +46,9 @@ from prometheus_client import (  # noqa: E402 - see above
     Histogram,
     generate_latest,
 )
+from prometheus_client.core import GaugeMetricFamily, Metric  # noqa: E402
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead  # noqa: E402
+from prometheus_client.registry import Collector  # noqa: E402
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
@@ -56,6 +64,12 @@ GRANTS: Final = Counter(
     "glasswarden_grants_total",
     "Writes that asked for, used or ended a grant, by what they did",
     ["act"],
+    registry=_REGISTRY,
+)
+EVENTS: Final = Counter(
+    "glasswarden_events_total",
+    "Kubernetes Events, by what became of them",
+    ["outcome"],
     registry=_REGISTRY,
 )
 REFUSALS: Final = Counter(
@@ -75,6 +89,12 @@ POLICY_RELOADS: Final = Counter(
     ["outcome"],
     registry=_REGISTRY,
 )
+POLICY_REFUSED: Final = Gauge(
+    "glasswarden_policy_refused",
+    "1 while the policy file as it is cannot be used, and earlier rules serve",
+    registry=_REGISTRY,
+    multiprocess_mode="livemax",
+)
 # With a label, though it has one value: without, the parent process, which serves nothing, would
 # say 0 from its start on, and be the earliest of all.
 CERTIFICATE_EXPIRY: Final = Gauge(
@@ -83,6 +103,19 @@ CERTIFICATE_EXPIRY: Final = Gauge(
     ["certificate"],
     registry=_REGISTRY,
     multiprocess_mode="livemin",
+)
+# Likewise; a process that has no key at all says so with 0.
+GRANT_KEY: Final = Gauge(
+    "glasswarden_grant_key_active_timestamp_seconds",
+    "Since when the key signs that grants are stamped with, 0 without one: the earliest of all",
+    ["key"],
+    registry=_REGISTRY,
+    multiprocess_mode="livemin",
+)
+STAMPS_REFUSED: Final = Counter(
+    "glasswarden_stamps_refused_total",
+    "Writes to objects that carry a stamp which no key verifies: it was revoked, or forged",
+    registry=_REGISTRY,
 )
 LATENCY: Final = Histogram(
     "glasswarden_review_seconds",
@@ -122,6 +155,12 @@ SPOOL_BYTES: Final = Gauge(
     registry=_REGISTRY,
     multiprocess_mode="livesum",
 )
+SPOOL_LIMIT: Final = Gauge(
+    "glasswarden_spool_limit_bytes",
+    "Bytes that may wait in spools, of all processes together",
+    registry=_REGISTRY,
+    multiprocess_mode="livesum",
+)
 SPOOL_AGE: Final = Gauge(
     "glasswarden_spool_oldest_seconds",
     "Age of the oldest record that waits in a spool, when it was last looked at",
@@ -134,6 +173,23 @@ UNRECORDED: Final = Counter(
     ["outcome"],
     registry=_REGISTRY,
 )
+CLOCK_JUMPS: Final = Counter(
+    "glasswarden_clock_jumps_total",
+    "Times that a process saw the machine's clock set by more than five seconds",
+    registry=_REGISTRY,
+)
+
+
+class _Clock(Collector):
+    """What the machine's clock shows when it is asked for: no process has to write it down."""
+
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(
+            "glasswarden_clock_timestamp_seconds", "What the webhook's clock shows", time.time()
+        )
+
+
+_REGISTRY.register(_Clock())
 
 
 @cache
@@ -152,6 +208,7 @@ def exposition() -> bytes:
     """Return the figures of all processes, as Prometheus reads them."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    registry.register(_Clock())
     return generate_latest(registry)
 
 

@@ -9,7 +9,7 @@ import base64
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import structlog
@@ -29,6 +29,7 @@ from webhook.metrics import HELD_WRITES
 from webhook.reading import Reader
 from webhook.review import Request, parse_review, patched
 from webhook.rules import Rules
+from webhook.time_source import TimeSource, machine_time
 
 Edit: TypeAlias = dict[str, Any]
 """One operation of a JSON Patch (RFC 6902)."""
@@ -42,10 +43,11 @@ class Mutation:
 
     rules: Rules
     reader: Reader
+    clock: TimeSource = machine_time
 
     async def mutate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
-        request, policy, now = parse_review(body), self.rules.policy, datetime.now(UTC)
+        request, policy, now = parse_review(body), self.rules.policy, self.clock()
         write = await self.reader.write_of(request, policy, now)
         marks = marks_for(write, policy, now, new_id())
         holding = hold_of(request, write, policy, now)
@@ -62,7 +64,7 @@ class Mutation:
         try:
             signed = signed_marks(marks, self.reader.keys.ring, now)
         except NoKey:
-            log.warning("nothing stamped", reason="no key is active", object=str(write.target))
+            log.warning("nothing stamped", reason="there is no key", object=str(write.target))
             signed = {}
         put_back = json_patch(request.object or {}, becomes)
         if put_back and not write.dry_run:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import random
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 import structlog
@@ -25,6 +25,7 @@ from webhook.errors import RecorderClosed, RecorderOverloaded
 from webhook.gaps import Unrecorded, joined
 from webhook.ledger_link import LedgerLink
 from webhook.store import OutcomeUnknown, Store
+from webhook.time_source import TimeSource, machine_time
 
 MOST_WAITING: Final = 1000
 """Entries that wait for a commit; more would wait longer than the API server does."""
@@ -51,7 +52,7 @@ class Recorder:
         cluster: str,
         keys: Keys,
         new_spool: NewSpool | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: TimeSource = machine_time,
         delivery: LedgerLink | None = None,
     ) -> None:
         self.masks = keys.masks

@@ -12,6 +12,7 @@ from glasswarden.kube.owners import Engine, Mark
 from glasswarden.kube.reconcilers import RECONCILERS
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.defaults import KUBERNETES
+from glasswarden.policy.exempt import EXEMPT_NAMESPACES
 from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import Policy
 from webhook import cel
@@ -25,10 +26,6 @@ STAMP: Final = "breakglass.glasswarden.io"
 STAMP_WITHIN: Final = "namespace.breakglass.glasswarden.io"
 
 TIMEOUT_SECONDS: Final = 5
-OUR_NAMESPACE: Final = "glasswarden"
-
-# Where cluster components live: a webhook that can stop them can stop its own recovery.
-EXEMPT_NAMESPACES: Final = ("kube-system", "kube-node-lease", "kube-public", OUR_NAMESPACE)
 
 LOOSE_STATUS: Final = (
     "cronjobs",
@@ -103,14 +100,14 @@ def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, An
 
 
 def mutating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, Any]:
-    """Return the MutatingWebhookConfiguration: asked only where break-glass has left a trace."""
+    """Return the MutatingWebhookConfiguration: asked only where break-glass has left a trace.
+
+    Without a rule of break-glass nothing is ever stamped or held, and it has no entries: each would
+    cost every update in the cluster the time that its conditions take.
+    """
     client = endpoint.client("mutate")
-    entries = [
-        _stamps(policy, client),
-        _stamps_within(policy, client),
-        _holds(policy, client),
-        _holds_within(policy, client),
-    ]
+    makers = (_stamps, _stamps_within, _holds, _holds_within) if policy.glass else ()
+    entries = [entry_for(policy, client) for entry_for in makers]
     return _configuration("MutatingWebhookConfiguration", policy, entries)
 
 
@@ -120,13 +117,15 @@ def configurations(policy: Policy, endpoint: Endpoint) -> tuple[dict[str, Any], 
 
 
 def _configuration(kind: str, policy: Policy, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    # The keeper of the certificates, who knows no policy, alarms by it.
+    glass = {"glasswarden.io/break-glass": "true"} if policy.glass else {}
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
         "metadata": {
             "name": "glasswarden",
             "labels": {"app.kubernetes.io/name": "glasswarden"},
-            "annotations": {"glasswarden.io/policy": policy.digest},
+            "annotations": {"glasswarden.io/policy": policy.digest, **glass},
         },
         "webhooks": entries,
     }

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from glasswarden.policy.policy import DEFAULT
-from webhook.metrics import POLICY_RELOADS
+from webhook.metrics import POLICY_REFUSED, POLICY_RELOADS
 from webhook.policy_file import PolicyUnreadable, parse_policy, read_text
 
 POLL_SECONDS: Final = 1.0
@@ -39,7 +39,7 @@ class Rules:
             return
         try:
             text = read_text(self._path)
-            if text == self._text:
+            if text == self._text and not self._complaint:
                 return
             self._text = text
             self.policy = parse_policy(self._path, text)
@@ -48,10 +48,13 @@ class Rules:
         else:
             log.info("policy reloaded", digest=self.policy.digest)
             POLICY_RELOADS.labels("taken").inc()
+            POLICY_REFUSED.set(0)
+            self._complaint = ""
 
     def _complain(self, reason: str) -> None:
         """Say that the file cannot be used, once for each reason."""
         if reason != self._complaint:
             log.warning("policy not reloaded", reason=reason, serving=self.policy.digest)
             POLICY_RELOADS.labels("refused").inc()
+            POLICY_REFUSED.set(1)
         self._complaint = reason

@@ -1,8 +1,8 @@
 """gunicorn, set up for an API server as its only client."""
 
+import os
 import socket
 import ssl
-from datetime import UTC, datetime
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
@@ -14,6 +14,7 @@ from webhook.logs import ServerLog, configure_logs
 from webhook.metrics import forget_process
 from webhook.rules import Rules
 from webhook.settings import Settings
+from webhook.time_source import TimeSource, machine_time
 from webhook.tls import new_context
 from webhook.worker import PARENT_PATIENCE, Worker
 
@@ -26,17 +27,17 @@ class AddressUnusable(Exception):
     """The address cannot be listened on; choose another, or stop who holds it."""
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, clock: TimeSource = machine_time) -> None:
     """Serve until told to stop; what is wrong with the settings is raised before that."""
     Rules(settings.policy)
     if settings.makes_keys:
         # Before the workers read them.
-        make_key_folder(settings.keys, datetime.now(UTC))
+        make_key_folder(settings.keys, clock())
     GrantKeys(settings.keys)
     new_context(settings.certificate, settings.key, settings.client_authority)
     _try_address(settings.bind)
     configure_logs()
-    _Server(settings).run()
+    _Server(settings, clock).run()
 
 
 def _try_address(bind: str) -> None:
@@ -56,13 +57,14 @@ def _family(host: str) -> socket.AddressFamily:
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn ships no types
     """gunicorn with settings from code: no command line, no configuration file is read."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: TimeSource) -> None:
         self._settings = settings
+        self._clock = clock
         super().__init__()
 
     def load(self) -> Application:
         """Return the application, made once in the parent and shared by its workers."""
-        return Application(self._settings)
+        return Application(self._settings, self._clock)
 
     def load_config(self) -> None:
         """Set what differs from gunicorn's defaults."""
@@ -83,6 +85,8 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn ships no types
             "ssl_context": self._tls,
             "logger_class": ServerLog,
             "control_socket_disable": True,
+            # Its gauges say 0 for what it never does: of several processes, the least would be its.
+            "when_ready": lambda _arbiter: forget_process(os.getpid()),
             "child_exit": lambda _arbiter, worker: forget_process(worker.pid),
         }
 

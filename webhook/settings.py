@@ -41,8 +41,15 @@ class Settings:
     policy: Path | None = None
     """File with the rules; read again when it changes. Without it the built-in rules serve."""
 
+    logging: Path | None = None
+    """File with the log's level and samples; read again when it changes, and need not be there."""
+
     kubeconfig: Path | None = None
     """How to reach the API server from outside the cluster; inside, the service account serves."""
+
+    events: bool = True
+    """Whether grants, their uses and refusals are told as Kubernetes Events, where the API server
+    can be reached."""
 
     client_authority: Path | None = None
     """PEM file of the authority that callers need a certificate of; none asks for no certificate.

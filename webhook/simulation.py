@@ -9,11 +9,11 @@ counted with the reason, and never passes for "allowed".
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from typing import Final, TypeAlias
 
+from glasswarden.audit.event import COMPLETE, Event, Reference
 from glasswarden.kube.diff import ABSENT, Change
-from glasswarden.kube.managed import entries_of, manager_from_user_agent, owned_paths
+from glasswarden.kube.managed import entries_of, owned_paths
 from glasswarden.kube.objects import Object
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
@@ -22,16 +22,12 @@ from glasswarden.policy.write import Operation, Write
 from webhook.review import Options, Request, Resource, UserInfo
 from webhook.writes import write_of
 
-Event: TypeAlias = dict[str, Any]
-
 _OPERATIONS: Final = {
     "create": Operation.CREATE,
     "update": Operation.UPDATE,
     "patch": Operation.UPDATE,
     "delete": Operation.DELETE,
 }
-_FIRST_FAILURE: Final = 300
-
 _Key: TypeAlias = tuple[str, str, str, str]
 
 
@@ -67,23 +63,23 @@ def simulate(events: Iterable[Event], policy: Policy) -> Iterator[Judged | Unjud
 def _is_write(event: Event) -> bool:
     """Tell whether *event* is a write that was stored; a dry run was not."""
     return (
-        event.get("stage") == "ResponseComplete"
-        and event.get("verb") in _OPERATIONS
-        and event.get("responseStatus", {}).get("code", 0) < _FIRST_FAILURE
-        and "dryRun=" not in event.get("requestURI", "")
-        and "objectRef" in event
+        event.stage == COMPLETE
+        and event.verb in _OPERATIONS
+        and event.stored is True
+        and not event.is_dry_run
+        and event.object_ref is not None
     )
 
 
 def _judge(event: Event, policy: Policy, known: dict[_Key, Object]) -> Judged | Unjudged | None:
-    subresource = event["objectRef"].get("subresource", "")
+    subresource = _reference(event).subresource
     if subresource not in {"", "scale", "ephemeralcontainers", "resize"}:
         return None
-    old, new = known.get(_key(event)), _object(event)
+    old, new = known.get(_key(event)), event.answered()
     if subresource == "scale":
         if old is None:
             return Unjudged(event, "the log does not show what was scaled")
-        return _decided(event, policy, _request(event, *_scaled(event, old)), parent=old)
+        return _decided(event, policy, _request(event, *_scaled(new, old)), parent=old)
     if old is None and new is None:
         return Unjudged(event, "the audit policy records no objects here")
     return _decided(event, policy, _request(event, old, new))
@@ -99,20 +95,17 @@ def _decided(
 
 
 def _request(event: Event, old: Object | None, new: Object | None) -> Request:
-    reference = event["objectRef"]
-    user = event.get("impersonatedUser") or event["user"]
-    operation = _OPERATIONS[event["verb"]]
+    reference, user = _reference(event), event.actor
+    operation = _OPERATIONS[event.verb]
     return Request(
-        uid=event.get("auditID", ""),
+        uid=event.audit_id,
         operation=operation,
-        user_info=UserInfo(user.get("username", ""), "", tuple(user.get("groups", ()))),
-        resource=Resource(
-            reference.get("apiGroup", ""), reference.get("apiVersion", ""), reference["resource"]
-        ),
-        sub_resource=reference.get("subresource", ""),
+        user_info=UserInfo(user.username, "", user.groups),
+        resource=Resource(reference.api_group, reference.api_version, reference.resource),
+        sub_resource=reference.subresource,
         object=None if operation is Operation.DELETE else new,
         old_object=_before(operation, old, new),
-        options=Options(_manager(event)),
+        options=Options(event.manager),
     )
 
 
@@ -123,17 +116,16 @@ def _before(operation: Operation, old: Object | None, new: Object | None) -> Obj
     return old or new if operation is Operation.DELETE else old
 
 
-def _scaled(event: Event, parent: Object) -> tuple[Object, Object]:
-    """Return the Scale before and after: what the log shows, and what the parent had."""
-    replicas = (event.get("responseObject") or {}).get("spec", {}).get("replicas")
+def _scaled(scale: Object | None, parent: Object) -> tuple[Object, Object]:
+    """Return the Scale before and after: what the parent had, and what the log shows."""
+    replicas = (scale or {}).get("spec", {}).get("replicas")
     before = {"spec": {"replicas": parent.get("spec", {}).get("replicas")}}
     return before, {"spec": {"replicas": replicas}}
 
 
 def _inferred(event: Event, new: Object) -> tuple[Change, ...]:
     """Return changes at every field that managedFields put down to the writer of *event*."""
-    manager = _manager(event)
-    entries = [entry for entry in entries_of(new) if entry.manager == manager]
+    entries = [entry for entry in entries_of(new) if entry.manager == event.manager]
     if not entries:
         return ()
     latest = max(entries, key=lambda entry: entry.time)
@@ -144,40 +136,24 @@ def _inferred(event: Event, new: Object) -> tuple[Change, ...]:
     )
 
 
-def _manager(event: Event) -> str:
-    """Return the field manager that the request named, or that the API server took for it."""
-    query = parse_qs(urlsplit(event.get("requestURI", "")).query)
-    named = query.get("fieldManager", [""])[0]
-    return named or manager_from_user_agent(event.get("userAgent", ""))
-
-
 def _remember(event: Event, known: dict[_Key, Object]) -> None:
     """Keep what the object is after *event*, for the events that follow."""
-    key, new = _key(event), _object(event)
-    subresource = event["objectRef"].get("subresource", "")
+    key, new = _key(event), event.answered()
+    subresource = _reference(event).subresource
     if subresource == "scale" and key in known and new is not None:
         spec = known[key].get("spec", {}) | {"replicas": new.get("spec", {}).get("replicas")}
         known[key] = known[key] | {"spec": spec}
-    elif event["verb"] == "delete" and not subresource:
+    elif event.verb == "delete" and not subresource:
         known.pop(key, None)
     elif new is not None and not subresource:
         known[key] = new
 
 
-def _object(event: Event) -> Object | None:
-    """Return the object that *event* shows, if it shows one."""
-    found = event.get("responseObject")
-    if not isinstance(found, dict) or found.get("kind") in {None, "Status"}:
-        return None
-    return found
+def _reference(event: Event) -> Reference:
+    return event.object_ref or Reference()
 
 
 def _key(event: Event) -> _Key:
-    reference = event["objectRef"]
-    name = reference.get("name") or (_object(event) or {}).get("metadata", {}).get("name", "")
-    return (
-        reference.get("apiGroup", ""),
-        reference["resource"],
-        reference.get("namespace", ""),
-        name,
-    )
+    reference = _reference(event)
+    name = reference.name or (event.answered() or {}).get("metadata", {}).get("name", "")
+    return reference.api_group, reference.resource, reference.namespace, name

@@ -5,8 +5,8 @@ Records of one chain stay in order: while any of them waits, new ones go behind 
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,7 @@ from webhook.metrics import (
     SPOOL_RECORDS,
     commit_seconds,
 )
+from webhook.time_source import TimeSource, machine_time
 
 DELIVERED_AT_ONCE: Final = 200
 """Records a commit when a spool is delivered: few enough that nobody waits long behind them."""
@@ -54,7 +55,7 @@ class Store:
         self,
         link: LedgerLink,
         spool: Spool | None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: TimeSource = machine_time,
         delivery: LedgerLink | None = None,
     ) -> None:
         self._link = link

@@ -2,13 +2,17 @@
 
 import asyncio
 import ssl
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
 from cryptography import x509
 
 POLL_SECONDS = 1.0
+EXPIRY_SECONDS = 60.0
 
 log = structlog.get_logger()
 
@@ -70,6 +74,17 @@ async def renew(
             continue
         seen = now
         log.info("certificate renewed", certificate=str(certificate))
+
+
+async def tell_expiry(certificate: Path) -> None:
+    """Say that the certificate has expired, every minute: the API server trusts it no longer."""
+    while True:
+        with suppress(CertificateUnusable):
+            expires = expiry_of(certificate)
+            if time.time() > expires:
+                since = datetime.fromtimestamp(expires, UTC).isoformat()
+                log.error("certificate expired", certificate=str(certificate), since=since)
+        await asyncio.sleep(EXPIRY_SECONDS)
 
 
 def _state(*files: Path) -> tuple[tuple[int, int] | None, ...]:

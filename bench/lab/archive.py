@@ -23,6 +23,9 @@ OBJECTS: Final = 20_000
 PEOPLE: Final = 1_500
 APPS: Final = 800
 CLUSTERS: Final = 5
+NAMESPACES: Final = 200
+A_TICKET: Final = 500
+"""Records of the time that one ticket is about."""
 
 PATHS: Final = (
     "/spec/template/spec/containers[name=app]/image",
@@ -79,11 +82,11 @@ FROM (
             'prod-' || object %% {clusters} AS cluster,
             'glasswarden-webhook-6c8f9d7b5c-x2x7k-7-' || number %% 4 AS writer,
             'person-' || person || '@example.com' AS actor,
-            'team-' || object %% 200 AS namespace,
+            'team-' || object %% {namespaces} AS namespace,
             'service-' || object AS name,
             'app-' || object %% {apps} AS app,
-            CASE WHEN act <> '' THEN 'INC-' || number / 500 ELSE '' END AS ticket,
-            CASE WHEN act <> '' THEN 'grant-' || number / 500 ELSE '' END AS "grant"
+            CASE WHEN act <> '' THEN 'INC-' || number / {ticket} ELSE '' END AS ticket,
+            CASE WHEN act <> '' THEN 'grant-' || number / {ticket} ELSE '' END AS "grant"
         FROM (
             SELECT
                 number,
@@ -140,6 +143,7 @@ def _fill(url: str, count: int, month: int) -> int:
         "start": begin, "end": end, "first": month * count + 1, "count": count,
     }  # fmt: skip
     sizes = {"objects": OBJECTS, "people": PEOPLE, "apps": APPS, "clusters": CLUSTERS}
+    sizes |= {"namespaces": NAMESPACES, "ticket": A_TICKET}
     fill = _FILL.format(month=name, paths=len(PATHS), **sizes)
     with psycopg.connect(url) as connection:
         connection.execute("SET timezone = 'UTC'; SET synchronous_commit = off; SET jit = off")

@@ -10,7 +10,9 @@ from typing import Final
 from correlator.classify import (
     authority,
     autoscaler,
+    created,
     delegated,
+    granted,
     ignored,
     imported,
     injected,
@@ -19,6 +21,7 @@ from correlator.classify import (
     orphan,
     person,
     reconciler,
+    recorded,
     removed,
     restarted,
     stranger,
@@ -31,6 +34,7 @@ __all__ = ["RULES", "Rule", "Scene", "classified"]
 
 RULES: Final[tuple[Rule, ...]] = (
     reconciler.RULE,
+    created.RULE,
     orphan.RULE,
     terminating.RULE,
     missing.RULE,
@@ -38,9 +42,11 @@ RULES: Final[tuple[Rule, ...]] = (
     autoscaler.RULE,
     authority.RULE,
     delegated.RULE,
+    restarted.RULE,
+    granted.RULE,
+    recorded.RULE,
     imported.RULE,
     injected.RULE,
-    restarted.RULE,
     lagging.RULE,
     removed.RULE,
     person.RULE,

@@ -5,15 +5,16 @@ from correlator.classify.suggest import ignore_rule
 from correlator.classify.words import holders, writer
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from glasswarden.kube.diff import Change, is_covered
-from glasswarden.policy.policy import Delegate
+from glasswarden.policy.policy import Delegate, Policy
 
 
-def _delegate(finding: Finding, scene: Scene) -> Delegate | None:
+def delegate_of(finding: Finding, policy: Policy) -> Delegate | None:
+    """Return to whom *policy* gives the field, if that is who holds it."""
     change = Change(finding.field, finding.declared, finding.live)
     return next(
         (
             each
-            for each in scene.policy.delegates
+            for each in policy.delegates
             if any(_is_named(manager, each) for manager in finding.managers)
             and each.place.fits(finding.ref, finding.owner, {})
             and is_covered(change, each.fields)
@@ -32,11 +33,11 @@ def _is_named(manager: str, delegate: Delegate) -> bool:
 
 
 def _fits(finding: Finding, scene: Scene) -> bool:
-    return _delegate(finding, scene) is not None
+    return delegate_of(finding, scene.policy) is not None
 
 
 def _judge(finding: Finding, scene: Scene) -> Verdict:
-    delegate = _delegate(finding, scene)
+    delegate = delegate_of(finding, scene.policy)
     name = delegate.name if delegate else ""
     return Verdict(
         Class.CONTROLLER_MANAGED,

@@ -7,7 +7,7 @@ from correlator.classify.rule import Rule, Scene
 from correlator.classify.words import holders
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 
-_SEEN_BY_US: Final = frozenset({"git", "flux", "argocd"})
+_SEEN_BY_US: Final = frozenset({"git", "flux", "argocd", "argocd-api"})
 
 
 def _fits(finding: Finding, _: Scene) -> bool:

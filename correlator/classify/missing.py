@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from correlator.classify.revert import revert_command
 from correlator.classify.rule import Rule, Scene
 from correlator.classify.words import kubectl
 from correlator.finding import Cause, Class, Finding, Response, Verdict
@@ -19,10 +20,19 @@ def _judge(finding: Finding, _: Scene) -> Verdict:
         Class.DESIRED_CONFIGURATION,
         Cause.PERSON,
         Response.ALERT if holds_data else Response.AUTO_HEAL,
-        "Git declares it and the cluster lacks it: somebody deleted it, or it was never applied"
-        + ("; an empty one would take its place" if holds_data else ""),
+        f"{_why(finding)}{'; an empty one would take its place' if holds_data else ''}",
         kubectl("get", finding.ref),
+        revert_command(finding) if finding.source == "ledger" else "",
     )
+
+
+def _why(finding: Finding) -> str:
+    if finding.source == "ledger":
+        return (
+            "it was deleted directly, and nobody has made it anew since; whether Git still "
+            "declares it is not known"
+        )
+    return "Git declares it and the cluster lacks it: somebody deleted it, or it was never applied"
 
 
 RULE = Rule("missing", _fits, _judge)

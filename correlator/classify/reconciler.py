@@ -16,7 +16,8 @@ _SUSPENDED: Final = (
 
 
 def _fits(finding: Finding, _: Scene) -> bool:
-    return finding.source in _SOURCES and reconciler_of(finding.ref) is not None
+    is_told = finding.source in _SOURCES or finding.field in _SUSPENDED
+    return is_told and reconciler_of(finding.ref) is not None
 
 
 def _judge(finding: Finding, _: Scene) -> Verdict:

@@ -1,7 +1,7 @@
 """What a rule is, and what it may look at."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from correlator.finding import Finding, Verdict
@@ -22,6 +22,9 @@ class Scene:
 
     ignores: tuple[Callable[[Finding], bool], ...] = ()
     """What tells whether an engine was told to leave a field alone."""
+
+    open_grants: Mapping[str, datetime] = field(default_factory=dict)
+    """When each break-glass grant ends that is open."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,4 +24,5 @@ def writer(finding: Finding) -> str:
         return "no field manager holds it"
     text = f"field manager {finding.managers[0]!r} holds it"
     since = time_as_text(finding.since)
-    return f"{text} since {since}" if since else text
+    behind = f", for {finding.behind} as it says" if finding.behind else ""
+    return f"{text} since {since}{behind}" if since else f"{text}{behind}"

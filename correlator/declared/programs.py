@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,14 +25,18 @@ def find_program(name: str, advice: str) -> str:
     return found
 
 
-def output_of(command: Sequence[str | Path], folder: Path | None = None) -> str:
+def output_of(
+    command: Sequence[str | Path],
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> str:
     """Return what *command* prints, or raise `DeclaredUnreadable` with what it complains about."""
     name = Path(command[0]).name
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and only git, kustomize, kubectl, helm
             command,
             cwd=folder,
-            env={**_UNLESS_SET, **os.environ, **_ENVIRONMENT},
+            env={**_UNLESS_SET, **os.environ, **_ENVIRONMENT, **(environment or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=LONGEST_SECONDS,

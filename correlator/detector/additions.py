@@ -51,7 +51,7 @@ def additions(
             below = value_after(live, (step,))
             known = _declared_at(declared, step)
             place = path / step
-            if below is ABSENT or _says_nothing(place, below, typed=shape.typed):
+            if below is ABSENT:
                 continue
             if known is not ABSENT and known is not None:
                 if _is_whole(child):
@@ -60,6 +60,8 @@ def additions(
                     yield from _extras(place, known, below, typed=shape.typed)
                 else:
                     pending.append((place, child, known, below))
+            elif _says_nothing(place, below, typed=shape.typed):
+                continue
             elif not child or not isinstance(step, Key):
                 yield Addition(place, below)
             else:

@@ -118,7 +118,8 @@ def _by_last_key(tables: dict[str, tuple[Any, ...]]) -> dict[str, list[tuple[Pat
     """Return the table by the name at the end of each pattern, so that few are ever tried."""
     sorted_: dict[str, list[tuple[PathPattern, Any]]] = {}
     for text, values in tables.items():
-        name = text.rpartition("/")[2]
+        last = text.rpartition("/")[2]
+        name = "*" if "*" in last else last.replace("~1", "/")
         sorted_.setdefault(name, []).append((parse_pattern(text), values))
     return sorted_
 
@@ -126,7 +127,7 @@ def _by_last_key(tables: dict[str, tuple[Any, ...]]) -> dict[str, list[tuple[Pat
 _DEFAULTS: Final = _by_last_key(
     {**_IN_POD, **_IN_CONTAINER, **_IN_WORKLOAD, **_IN_JOB, **_IN_NETWORK, **_ELSEWHERE}
 )
-_OWN_VALUES: Final = tuple(map(parse_pattern, _ALLOCATED))
+_OWN_VALUES: Final = _by_last_key(dict.fromkeys(_ALLOCATED, ()))
 
 
 def is_default(path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
@@ -146,10 +147,14 @@ def is_default(path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
 
 
 def _is_filled_in(path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
-    if any(pattern.matches(path) for pattern in _OWN_VALUES) or _is_own_port(path, value):
-        return True
     step = path.step
-    names = (step.name, "*") if isinstance(step, Key) else ()
+    if not isinstance(step, Key):
+        return False
+    names = (step.name, "*")
+    if any(
+        pattern.matches(path) for name in names for pattern, _ in _OWN_VALUES.get(name, ())
+    ) or _is_own_port(path, value):
+        return True
     return any(
         pattern.matches(path) and any(identical(value, each) for each in values)
         for name in names

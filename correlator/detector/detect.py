@@ -11,14 +11,22 @@ from correlator.detector.defaults import is_default
 from correlator.detector.leaves import Difference, declares_nothing, differences, forgets_emptiness
 from correlator.detector.managers import Managers, Party, managers_for
 from correlator.detector.meaning import declared_form
-from correlator.finding import Finding, parse_time
+from correlator.finding import Finding, latest_of, parse_time
 from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.managed import Entry, FieldsV1, child_of, entries_of, owners_at
+from glasswarden.kube.managed import (
+    Entry,
+    FieldsV1,
+    child_of,
+    entries_of,
+    owners_at,
+    without_fields,
+)
 from glasswarden.kube.noise import without_noise
 from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
 from glasswarden.kube.owners import owner_of
 from glasswarden.kube.paths import ROOT, Key, Path, path_of
 from glasswarden.kube.schema import shape_of
+from glasswarden.policy.breakglass.notes import without_notes
 from glasswarden.policy.policy import Policy
 
 SOURCE: Final = "git"
@@ -48,20 +56,22 @@ class Detector:
         subject = _Subject(
             ref,
             declared_form(declared.manifest, ref),
-            without_noise(live),
+            without_noise(without_notes(live)),
             entries_of(live),
             managers_for(owner, self.policy),
         )
+        entries = tuple(map(without_fields, subject.entries))
         return [
             Finding(
-                ref, path, was, now, since, SOURCE, self.revision, owner, held_by, declared.origin
+                ref, path, was, now, since, SOURCE, self.revision, owner,
+                tuple(map(without_fields, holders)), entries, declared.origin,
             )
-            for path, was, now, held_by, since in subject.found(metadata_of(live))
-        ]
+            for path, was, now, holders, since in subject.found(metadata_of(live))
+        ]  # fmt: skip
 
 
-_Found = tuple[Path, Value, Value, tuple[str, ...], datetime | None]
-"""A field, its declared and live values, the managers that hold it, and since when."""
+_Found = tuple[Path, Value, Value, tuple[Entry, ...], datetime | None]
+"""A field, its declared and live values, the entries that hold it, and since when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +94,7 @@ class _Subject:
         for each in differences(self.declared, self.live, shape, hints):
             holders = owners_at(self.entries, each.path) if each.live is not ABSENT else ()
             if not self._is_defaulted(each):
-                yield each.path, each.declared, each.live, _names(holders), _latest(holders)
+                yield each.path, each.declared, each.live, holders, latest_of(holders)
         yield from self._added()
 
     def _added(self) -> Iterator[_Found]:
@@ -97,7 +107,7 @@ class _Subject:
                 if each.path not in seen and not self._is_owners(each.path):
                     seen.add(each.path)
                     others = self._others(owners_at(self.entries, each.path))
-                    yield each.path, ABSENT, each.live, _names(others), _latest(others)
+                    yield each.path, ABSENT, each.live, others, latest_of(others)
         yield from self._left_over(seen)
         if self.entries and shape.typed:
             holds = tuple(entry.fields for entry in self.entries)
@@ -117,7 +127,7 @@ class _Subject:
             for each in additions(self.declared, self.live, shape, held, inside=False):
                 if each.path not in seen and each.path.steps[0] != _METADATA:
                     seen.add(each.path)
-                    yield each.path, ABSENT, each.live, (entry.manager,), parse_time(entry.time)
+                    yield each.path, ABSENT, each.live, (entry,), parse_time(entry.time)
 
     def _is_owners(self, path: Path) -> bool:
         """Tell whether the owner holds the very field too, as it does its own marks."""
@@ -148,13 +158,3 @@ def _names_field(fields: FieldsV1, path: Path) -> bool:
     for step in path.steps:
         node = child_of(node, step) if node else None
     return node is not None
-
-
-def _names(entries: tuple[Entry, ...]) -> tuple[str, ...]:
-    latest_first = sorted(entries, key=lambda entry: entry.time, reverse=True)
-    return tuple(dict.fromkeys(entry.manager for entry in latest_first))
-
-
-def _latest(entries: tuple[Entry, ...]) -> datetime | None:
-    times = [time for entry in entries if (time := parse_time(entry.time)) is not None]
-    return max(times, default=None)

@@ -44,12 +44,12 @@ _KUBERNETES: Final = frozenset(
 
 _PEOPLE: Final = frozenset(
     {
-        "argocd-server", "headlamp", "helm", "k9s", "kubectl", "kustomize", "lens", "node-fetch",
-        "oc", "openlens", "rancher", "terraform", "HashiCorp",
+        "argocd", "argocd-server", "headlamp", "helm", "k9s", "kubectl", "kustomize", "lens",
+        "node-fetch", "oc", "openlens", "rancher", "terraform", "HashiCorp",
     }
 )  # fmt: skip
-"""Programs that write when a person tells them to. `argocd-server` is its web UI, `node-fetch` what
-Lens and others call themselves."""
+"""Programs that write when a person tells them to. `argocd-server` is Argo CD's web UI, or `argocd`
+where its program is called so; `node-fetch` is what Lens and others call themselves."""
 
 
 class Party(Enum):
@@ -90,6 +90,16 @@ def managers_for(owner: Owner | None, policy: Policy) -> Managers:
     # A program that names no manager is known by its own name, and so is its account, mostly.
     named = frozenset(account.rpartition(":")[2] for account in accounts)
     return Managers(_APPLIERS.get(owner.engine, frozenset()) | named)
+
+
+def keepers_for(owner: Owner | None, policy: Policy) -> frozenset[str]:
+    """Return the names under which *owner* writes, whom a grant makes keep what it holds."""
+    return managers_for(owner, policy).appliers or frozenset()
+
+
+def may_write(entry: Entry) -> bool:
+    """Tell whether *entry* is of somebody who may write what Git declares, unlike Kubernetes."""
+    return Managers(None).party_of(entry) is not Party.KUBERNETES
 
 
 def applier_of(owner: Owner | None) -> str:

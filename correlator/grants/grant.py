@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from correlator.standing import Answer, Standing, Standings
+from glasswarden.kube.objects import Ref
 from glasswarden.ledger.record import Attempt, ChangedField
 
 
@@ -50,7 +51,8 @@ class Grant:
     rule: str
     ticket: str
     reason: str
-    subject: str
+    target: Ref
+    """The object that it is on, or the Namespace."""
     start: datetime
     expires: datetime | None
     closed: datetime | None
@@ -58,6 +60,11 @@ class Grant:
 
     outcome: str
     fields: tuple[Field, ...]
+
+    @property
+    def subject(self) -> str:
+        """The object, as people call it."""
+        return str(self.target)
 
     @property
     def end(self) -> datetime | None:
@@ -127,7 +134,7 @@ def _grant(story: list[Attempt], standing: Standings, successor: datetime | None
         rule=last.grant_rule,
         ticket=last.ticket,
         reason=next((each.reason for each in reversed(story) if each.reason), ""),
-        subject=_subject(first),
+        target=ref_of_attempt(first),
         start=first.time,
         expires=expires,
         closed=ending.time if ending else overtaken,
@@ -136,9 +143,16 @@ def _grant(story: list[Attempt], standing: Standings, successor: datetime | None
     )
 
 
-def _subject(attempt: Attempt) -> str:
-    place = f"{attempt.namespace}/{attempt.name}" if attempt.namespace else attempt.name
-    return f"{attempt.kind} {place}"
+def ref_of_attempt(attempt: Attempt) -> Ref:
+    """Return the object that *attempt* was about."""
+    return Ref(
+        attempt.group,
+        attempt.version,
+        attempt.kind,
+        attempt.namespace,
+        attempt.name,
+        attempt.object_uid,
+    )
 
 
 def _fields(story: list[Attempt], standing: Standings) -> Iterable[Field]:

@@ -1,11 +1,10 @@
 """What the ledger knows of grants, as `grants_of` reads it."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from glasswarden.ledger.attempts import writes_of
+from glasswarden.ledger.attempts import asked, writes_of
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.question import Question
 from glasswarden.ledger.record import Attempt
@@ -19,13 +18,13 @@ def stories_since(ledger: Ledger, since: datetime, cluster: str | None = None) -
 
     Oldest first, and from each grant's beginning.
     """
-    recent = list(_asked(ledger, Question(granted=True, cluster=cluster, since=since, limit=PAGE)))
+    recent = list(asked(ledger, Question(granted=True, cluster=cluster, since=since, limit=PAGE)))
     begun = {_key(each) for each in recent if each.grant_act in BEGINNINGS}
     torn = {_key(each) for each in recent} - begun
     earlier = (
         each
         for place, grant in sorted(torn)
-        for each in _asked(ledger, Question(grant=grant, cluster=place, until=since, limit=PAGE))
+        for each in asked(ledger, Question(grant=grant, cluster=place, until=since, limit=PAGE))
     )
     return last_tries(sorted([*earlier, *recent], key=lambda each: each.id))
 
@@ -41,13 +40,6 @@ def last_tries(attempts: Iterable[Attempt]) -> list[Attempt]:
         for each in {each.grant_act: each for each in tries}.values()
     )
     return sorted(kept, key=lambda each: each.id)
-
-
-def _asked(ledger: Ledger, question: Question) -> Iterator[Attempt]:
-    """Yield all that *question* wants, newest first."""
-    while page := ledger.ask(question):
-        yield from (record.entry for record in page if isinstance(record.entry, Attempt))
-        question = replace(question, before=page[-1].entry.id)
 
 
 def _key(attempt: Attempt) -> tuple[str, str]:

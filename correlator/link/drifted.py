@@ -1,12 +1,16 @@
 """A drifted field, as far as finding its author is concerned."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
+from correlator.link.audited import AuditedWrite
 from glasswarden.kube.compare import Value
 from glasswarden.kube.managed import Entry
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import Path
+from glasswarden.ledger.record import Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,12 @@ class Drifted:
     delegate: str = ""
     """Who owns the field by the policy, if somebody other than Git does."""
 
+    entries: tuple[Entry, ...] = ()
+    """All live managedFields entries of whoever could have written the field."""
+
+    keepers: frozenset[str] = frozenset()
+    """The field managers of the object's owner, whom a grant makes keep what it holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Witness:
@@ -34,8 +44,8 @@ class Witness:
     user: str
     """Who authenticated; under impersonation not the record's actor."""
 
-    stored: bool
-    """Whether the API server answered that it stored the write."""
+    stored: bool | None
+    """Whether the API server stored the write; none where its answer does not tell."""
 
     source: str = ""
     """The address that the request came from."""
@@ -52,6 +62,15 @@ class Unseen:
     why: str
 
 
+Written: TypeAlias = Callable[[Ref], Sequence[AuditedWrite]]
+"""Returns what the audit log shows of an object, newest first."""
+
+
+def nothing_written(_: Ref) -> Sequence[AuditedWrite]:
+    """Return nothing: there is no audit log to ask."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     """What is known beside the records."""
@@ -59,7 +78,33 @@ class Knowledge:
     records_since: datetime | None = None
     """When the cluster's ledger began; none where it holds nothing."""
 
-    witnesses: dict[str, Witness] = field(default_factory=dict)
+    pruned_before: datetime | None = None
+    """Until when records may be gone, because somebody pruned them."""
+
+    witnesses: Mapping[str, Witness] = field(default_factory=dict)
     """By the id of the record."""
 
     unseen: tuple[Unseen, ...] = ()
+    audited: tuple[datetime, datetime] | None = None
+    """From when to when the audit log is at hand: what was stored then has a witness."""
+
+    written: Written = nothing_written
+    """What the audit log shows of an object, recorded or not."""
+
+    def lacks_witness(self, attempt: Attempt) -> bool:
+        """Tell whether the audit log should have *attempt*, and has not."""
+        if self.audited is None or attempt.id in self.witnesses:
+            return False
+        begin, end = self.audited
+        return begin <= attempt.time <= end
+
+    def and_also(self, other: "Knowledge") -> "Knowledge":
+        """Return this with what *other* knows; where both know a thing, *other* is asked."""
+        return Knowledge(
+            other.records_since or self.records_since,
+            other.pruned_before or self.pruned_before,
+            other.witnesses or self.witnesses,
+            self.unseen + other.unseen,
+            other.audited or self.audited,
+            self.written if other.written is nothing_written else other.written,
+        )

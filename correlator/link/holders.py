@@ -1,55 +1,123 @@
-"""What live managedFields say for or against a record. They are hints: a client may wipe them."""
+"""What live managedFields say for or against a record. They are hints: a client may wipe them.
 
-from datetime import datetime, timedelta
+An entry's time moves with its own writes and with nobody else's, and an entry that loses a field to
+another writer wins it back only by a write of its own. So an entry that holds the field since the
+second of the record was the last to set it. Where its time has moved on, or where it holds nothing
+because the field is gone, the other entries must do: if each that wrote since is on record, nobody
+can have changed the field and put it back unseen.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
+from correlator.link.drifted import Drifted
 from glasswarden.kube.managed import Entry
 from glasswarden.ledger.record import Attempt
 
 RESOLUTION: Final = timedelta(seconds=2)
 """managedFields count whole seconds, by another clock."""
 
+_SCALE: Final = "scale"
+
 
 class Testimony(StrEnum):
-    """What the holders of a field say about a record that is said to have set it."""
+    """What managedFields say about a record that is said to have set a field."""
 
     SUPPORTS = "supports"
     SILENT = "silent"
     CONTRADICTS = "contradicts"
 
 
-def testimony(attempt: Attempt, holders: tuple[Entry, ...]) -> Testimony:
-    """Return what *holders* say about *attempt* as the field's last write.
+class Word(NamedTuple):
+    """A testimony, and the sentence for it."""
 
-    Appliers prove nothing against it: a reconciler that was made to keep a held field owns it
-    without having chosen its value.
+    testimony: Testimony
+    says: str = ""
+
+
+def testimony(drifted: Drifted, attempt: Attempt, later: Sequence[Attempt]) -> Word:
+    """Return what managedFields say about *attempt* as the last write to the field.
+
+    *later* is what is on record of the object after it.
     """
-    if any(_is_by(entry, attempt) for entry in holders):
-        return Testimony.SUPPORTS
-    updaters = [entry for entry in holders if entry.operation == "Update"]
-    return Testimony.CONTRADICTS if updaters else Testimony.SILENT
+    own = [entry for entry in drifted.holders if _is_named(entry, attempt)]
+    if any(_is_of(entry, attempt) for entry in own):
+        return Word(Testimony.SUPPORTS, "managedFields name its manager, since that second")
+    known = (attempt, *later)
+    others = [each for each in drifted.holders if not _is_kept(each, drifted, known)]
+    # Where its own entry still holds the field, others that do repeated its value.
+    if others and not own:
+        return Word(
+            Testimony.CONTRADICTS, f"managedFields name {managers_of(others)}, not its writer"
+        )
+    for entry in (*own, *drifted.entries):
+        if not _is_accounted_for(entry, drifted, known):
+            return Word(
+                Testimony.CONTRADICTS,
+                f"{entry.manager} wrote to the object at {_moment(entry)}, and no record says what",
+            )
+    return Word(Testimony.SILENT)
 
 
-def since(holders: tuple[Entry, ...]) -> datetime | None:
+def managers_of(entries: Sequence[Entry]) -> str:
+    """Return who *entries* name."""
+    return ", ".join(sorted({entry.manager for entry in entries}))
+
+
+def since(holders: Sequence[Entry]) -> datetime | None:
     """Return when the last of *holders* wrote, if that can be read."""
-    times = [time for entry in holders if (time := _time(entry)) is not None]
+    times = [time for entry in holders if (time := parsed_time(entry)) is not None]
     return max(times, default=None)
 
 
-def _is_by(entry: Entry, attempt: Attempt) -> bool:
-    if attempt.subresource or entry.subresource:
-        # The API server names no manager to a webhook when an object is scaled.
-        named = entry.subresource == attempt.subresource
-    else:
-        named = entry.manager == attempt.manager != ""
-    time = _time(entry)
-    # The entry's time moves with later writes of that manager, never back.
-    return named and time is not None and time >= attempt.time - RESOLUTION
-
-
-def _time(entry: Entry) -> datetime | None:
+def parsed_time(entry: Entry) -> datetime | None:
+    """Return when *entry* last changed, if that can be read."""
     try:
-        return datetime.fromisoformat(entry.time)
+        time = datetime.fromisoformat(entry.time)
     except ValueError:
         return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _is_named(entry: Entry, attempt: Attempt) -> bool:
+    if attempt.subresource or entry.subresource:
+        # The API server names no manager to a webhook when an object is scaled.
+        return entry.subresource == attempt.subresource
+    return entry.manager == attempt.manager != ""
+
+
+def _is_of(entry: Entry, attempt: Attempt) -> bool:
+    """Tell whether *entry* was last written by *attempt*, as far as the clocks tell."""
+    time = parsed_time(entry)
+    return time is not None and abs(time - attempt.time) <= RESOLUTION
+
+
+def _is_accounted_for(entry: Entry, drifted: Drifted, known: Sequence[Attempt]) -> bool:
+    """Tell whether *entry* wrote nothing after the first of *known* that is not on record."""
+    time = parsed_time(entry)
+    if time is None:
+        # The API server gives the entries of scaling no time, and they hold nothing but replicas.
+        return entry.subresource == _SCALE
+    if time <= known[0].time + RESOLUTION:
+        return True
+    return _is_kept(entry, drifted, known) or any(
+        _is_named(entry, attempt) and _is_of(entry, attempt) for attempt in known
+    )
+
+
+def _is_kept(entry: Entry, drifted: Drifted, known: Sequence[Attempt]) -> bool:
+    """Tell whether *entry* is a reconciler's that a grant made keep the field as it was.
+
+    It owns the field then, without having chosen its value.
+    """
+    time, attempt = parsed_time(entry), known[0]
+    if entry.manager not in drifted.keepers or not attempt.grant or time is None:
+        return False
+    ends = [each.grant_expires for each in known if each.grant == attempt.grant]
+    return time <= max(filter(None, ends), default=time) + RESOLUTION
+
+
+def _moment(entry: Entry) -> str:
+    return entry.time or "an unknown time"

@@ -1,32 +1,39 @@
 """The link: who drifted a field, by which record; or why that cannot be said.
 
 Read newest first, the records of an object are its history backwards. The first admitted write to
-the field decides: if it set what stands there now, it is the cause, unless managedFields name a
-later writer; if it set something else, whoever came after was not recorded, and no name is given. A
-wrong name is worse than none.
+the field decides: if it set what stands there now, it is the cause, unless managedFields show that
+somebody may have written later; if it set something else, whoever came after was not recorded, and
+no name is given. A wrong name is worse than none.
 
 Confidence follows from the evidence alone:
 
 - `certain`: the record set the live value, and the object's managedFields or the API server's audit
   log say that this write was stored;
 - `likely`: the record set the live value, and nothing speaks for or against it.
+
+What no record explains stays unexplained, though the audit log may tell by whom and how it got past
+the door; `account` says when it gives a name.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from correlator.link.agreement import Agreement, agreement, same, undone
-from correlator.link.drifted import Drifted, Knowledge
-from correlator.link.holders import Testimony, since, testimony
-from glasswarden.kube.compare import Value
-from glasswarden.kube.paths import ROOT
+from correlator.link import reasons
+from correlator.link.account import Account, account_of
+from correlator.link.agreement import Agreement, same
+from correlator.link.audited import Way
+from correlator.link.drifted import Drifted, Knowledge, Witness
+from correlator.link.holders import Testimony, Word, managers_of, since, testimony
+from correlator.link.said import changes_to, said_of, value_before
+from glasswarden.kube.paths import ROOT, Key
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt
 
 ALLOWED: Final = "allow"
+_STATUS: Final = Key("status")
 
 
 class State(StrEnum):
@@ -60,6 +67,9 @@ class Link:
     impersonator: str = ""
     """Who really was behind the actor, where the audit log shows it."""
 
+    source: str = ""
+    """The address that the write came from, where the audit log shows it."""
+
     manager: str = ""
     time: datetime | None = None
     ticket: str = ""
@@ -72,105 +82,150 @@ def link(
     drifted: Drifted, attempts: Iterable[Attempt], knowledge: Knowledge, masks: Masks | None = None
 ) -> Link:
     """Return the cause of *drifted*; *attempts* are its object's, newest first, read as needed."""
-    found = _explained(drifted, attempts, knowledge, masks)
-    if found.state is State.EXPLAINED or not drifted.delegate:
+    walk = _Walk(drifted, knowledge, masks)
+    found = walk.through(attempts)
+    if found.state is State.EXPLAINED:
         return found
-    holders = ", ".join(sorted({entry.manager for entry in drifted.holders}))
-    evidence = (f"the policy delegates {drifted.path} to {drifted.delegate}",)
-    return Link(State.DELEGATED, manager=holders, time=since(drifted.holders), evidence=evidence)
+    account = account_of(drifted, knowledge.written(drifted.ref))
+    if account is not None and account.write.way is Way.RECORDED:
+        found = walk.cleared(account) or found
+    elif account is not None and (account.proven or not _delegation(drifted)):
+        found = _told(account, found)
+    by_trusted = account is None or account.write.way is Way.TRUSTED
+    if found.state is State.EXPLAINED or not (right := _delegation(drifted)) or not by_trusted:
+        return found
+    holders = drifted.holders
+    return Link(
+        State.DELEGATED, manager=managers_of(holders), time=since(holders), evidence=(right,)
+    )
 
 
-def _explained(
-    drifted: Drifted, attempts: Iterable[Attempt], knowledge: Knowledge, masks: Masks | None
-) -> Link:
-    """Walk the history backwards, taking back what each write did to a part of the field."""
-    value, parts = drifted.live, list[Attempt]()
-    for attempt in _candidates(drifted, attempts, knowledge):
-        said = _said(attempt, drifted, value, masks)
-        if said is Agreement.WHOLE:
-            return _by([*parts, attempt], drifted, knowledge)
-        if said is Agreement.OTHER:
-            return _unexplained(drifted, knowledge, _CAME_AFTER.format(attempt.id))
-        if said is Agreement.UNTOLD:
-            return _unexplained(drifted, knowledge, _UNTOLD.format(attempt.id))
-        if said is Agreement.PART:
-            parts.append(attempt)
-            value = _before(attempt, drifted, value)
-            if same(value, drifted.declared):
-                return _by(parts, drifted, knowledge)
-    return _unexplained(drifted, knowledge, _nothing_recorded(drifted, knowledge))
+def _delegation(drifted: Drifted) -> str:
+    """Say by what right somebody other than Git and people sets the field; nothing if by none."""
+    if drifted.path.steps[:1] == (_STATUS,):
+        return "a status is for the object's controller to report"
+    if drifted.delegate:
+        return f"the policy delegates {drifted.path} to {drifted.delegate}"
+    return ""
 
 
-_CAME_AFTER: Final = (
-    "record {} set another value: what came after it was not recorded, or it was never stored"
-)
-_UNTOLD: Final = "record {} set the field, but its value is masked or cut and cannot be compared"
+@dataclass(slots=True)
+class _Walk:
+    """A walk back through the history of an object, taking back what each write did to a part."""
+
+    drifted: Drifted
+    knowledge: Knowledge
+    masks: Masks | None
+    counted: list[Attempt] = field(default_factory=list)
+    """What can have made the object what it is, as far as it was read."""
+
+    passed_over: list[Attempt] = field(default_factory=list)
+    """What cannot: denied, not stored, or of another object of that name."""
+
+    doubted: list[Attempt] = field(default_factory=list)
+    """What set the live value, though somebody may have written since."""
+
+    def through(self, attempts: Iterable[Attempt]) -> Link:
+        """Return the cause, or why there is none."""
+        drifted, value, parts = self.drifted, self.drifted.live, list[Attempt]()
+        for attempt in self._candidates(attempts):
+            said = said_of(drifted, attempt, value, self.masks)
+            if said is Agreement.WHOLE:
+                return self._by([*parts, attempt])
+            if said is Agreement.OTHER:
+                return self._unexplained(reasons.came_after(attempt))
+            if said is Agreement.UNTOLD:
+                return self._unexplained(reasons.untold(attempt, changes_to(drifted, attempt)))
+            if said is Agreement.PART:
+                parts.append(attempt)
+                value = value_before(drifted, attempt, value)
+                if same(value, drifted.declared):
+                    return self._by(parts)
+            self.counted.append(attempt)
+        if parts:
+            return self._unexplained(reasons.partly(parts[0]))
+        return self._unexplained(reasons.unrecorded(drifted, self.knowledge, self.passed_over))
+
+    def _candidates(self, attempts: Iterable[Attempt]) -> Iterator[Attempt]:
+        """Yield those of *attempts* that can have made the object what it is."""
+        uid = self.drifted.ref.uid
+        for attempt in attempts:
+            if attempt.cluster != self.drifted.cluster:
+                continue
+            if self.drifted.path == ROOT:
+                uid = uid or attempt.object_uid  # what is gone: the last object of that name
+            if attempt.object_uid == uid and self._may_be_stored(attempt):
+                yield attempt
+            else:
+                self.passed_over.append(attempt)
+
+    def _may_be_stored(self, attempt: Attempt) -> bool:
+        witness = self.knowledge.witnesses.get(attempt.id)
+        return attempt.verdict == ALLOWED and (witness is None or witness.stored is not False)
+
+    def _by(self, attempts: list[Attempt]) -> Link:
+        """Return the link to *attempts*, newest first, unless something speaks against it."""
+        last = attempts[0]
+        word = testimony(self.drifted, last, [each for each in self.counted if each.id > last.id])
+        if word.testimony is Testimony.CONTRADICTS:
+            self.doubted = attempts
+            return self._unexplained(reasons.contradicted(last, word.says))
+        if word.testimony is Testimony.SILENT and self.knowledge.lacks_witness(last):
+            return self._unexplained(reasons.unwitnessed(last))
+        return _explained(attempts, word, self.knowledge.witnesses.get(last.id))
+
+    def cleared(self, account: Account) -> Link | None:
+        """Return the link that was doubted, where the audit log shows that nobody wrote since."""
+        if not self.doubted or self.doubted[0].id not in account.write.records:
+            return None
+        word = Word(Testimony.SUPPORTS, "the audit log shows the write, and no later one to it")
+        witness = self.knowledge.witnesses.get(self.doubted[0].id)
+        return _explained(self.doubted, word, witness)
+
+    def _unexplained(self, why: str) -> Link:
+        """Return that nothing explains it, with what managedFields say as a hint."""
+        holders = self.drifted.holders
+        return Link(
+            State.UNEXPLAINED,
+            reasons.at_that_time(self.drifted, self.knowledge, why),
+            time=since(holders),
+            evidence=(f"managedFields name {managers_of(holders)}",) if holders else (),
+        )
 
 
-def _candidates(
-    drifted: Drifted, attempts: Iterable[Attempt], knowledge: Knowledge
-) -> Iterator[Attempt]:
-    """Yield those of *attempts* that can have made the object what it is."""
-    uid = drifted.ref.uid
-    for attempt in attempts:
-        if attempt.cluster != drifted.cluster:
-            continue
-        uid = uid or attempt.object_uid  # of an object that is gone: the last one of that name
-        if attempt.verdict != ALLOWED or attempt.object_uid != uid:
-            continue
-        witness = knowledge.witnesses.get(attempt.id)
-        if witness is None or witness.stored:
-            yield attempt
+def _told(account: Account, found: Link) -> Link:
+    """Return *found*, which explains nothing, with what the audit log tells; a name if proven."""
+    write = account.write
+    told = replace(found, why=account.why, time=write.received)
+    if not account.proven:
+        return told
+    return replace(
+        told,
+        actor=write.actor,
+        impersonator=write.user if write.user != write.actor else "",
+        source=write.source,
+        manager=write.manager,
+        evidence=(f"audit event {write.audit_id} shows the write", *found.evidence),
+    )
 
 
-def _said(attempt: Attempt, drifted: Drifted, value: Value, masks: Masks | None) -> Agreement:
-    """Return how *attempt* relates to *value*; of several changes the one that says most."""
-    if drifted.path == ROOT:
-        return _said_of_object(attempt, drifted)
-    found = [agreement(change, drifted.path, value, masks) for change in attempt.changes]
-    order = (Agreement.WHOLE, Agreement.OTHER, Agreement.UNTOLD, Agreement.PART)
-    for said in order:
-        if said in found:
-            return said
-    # Changes that were too many to be listed may have been to this field.
-    return Agreement.UNTOLD if attempt.unlisted else Agreement.ELSEWHERE
+_DEEDS: Final = {"CREATE": "created the object", "DELETE": "deleted the object"}
 
 
-def _said_of_object(attempt: Attempt, drifted: Drifted) -> Agreement:
-    """Return whether *attempt* is why a whole object is missing, or is there."""
-    if drifted.ref.uid:
-        return Agreement.WHOLE if attempt.operation == "CREATE" else Agreement.ELSEWHERE
-    # What is gone was deleted last: a write that came later shows that it was there again.
-    return Agreement.WHOLE if attempt.operation == "DELETE" else Agreement.OTHER
-
-
-def _before(attempt: Attempt, drifted: Drifted, value: Value) -> Value:
-    for change in attempt.changes:
-        if agreement(change, drifted.path, value, None) is Agreement.PART:
-            value = undone(change, drifted.path, value)
-    return value
-
-
-def _by(attempts: list[Attempt], drifted: Drifted, knowledge: Knowledge) -> Link:
-    """Return the link to *attempts*, newest first, unless the object itself speaks against it."""
+def _explained(attempts: list[Attempt], word: Word, witness: Witness | None) -> Link:
     last = attempts[0]
-    word = testimony(last, drifted.holders)
-    if word is Testimony.CONTRADICTS:
-        others = ", ".join(sorted({entry.manager for entry in drifted.holders}))
-        why = f"record {last.id} set this value, but managedFields name {others}, not its writer"
-        return _unexplained(drifted, knowledge, why)
-    witness = knowledge.witnesses.get(last.id)
-    evidence = [f"record {last.id} set the field to its live value"]
-    if word is Testimony.SUPPORTS:
-        evidence.append("managedFields name the same manager since then")
-    if witness is not None:
+    evidence = [f"record {last.id} {_DEEDS.get(last.operation, 'set the field to its live value')}"]
+    evidence += [word.says] if word.says else []
+    stored = witness is not None and witness.stored is True
+    if witness is not None and stored:
         evidence.append(f"the audit log says that it was stored, by {witness.user}")
-    sure = word is Testimony.SUPPORTS or witness is not None
+    sure = word.testimony is Testimony.SUPPORTS or stored
     return Link(
         State.EXPLAINED,
         records=tuple(attempt.id for attempt in attempts),
         actor=last.actor,
         impersonator=witness.user if witness and witness.user != last.actor else "",
+        source=witness.source if witness else "",
         manager=last.manager,
         time=last.time,
         ticket=last.ticket,
@@ -178,27 +233,3 @@ def _by(attempts: list[Attempt], drifted: Drifted, knowledge: Knowledge) -> Link
         evidence=tuple(evidence),
         confidence=Confidence.CERTAIN if sure else Confidence.LIKELY,
     )
-
-
-def _nothing_recorded(drifted: Drifted, knowledge: Knowledge) -> str:
-    begin = knowledge.records_since
-    if begin is None:
-        return "the ledger holds no records of this cluster"
-    written = since(drifted.holders)
-    if written is not None and written < begin:
-        return f"it was written at {written:%Y-%m-%d %H:%M:%S} UTC, before recording began"
-    if written is None:
-        return "no record changes this field, and managedFields do not say when it was written"
-    return "no record changes this field since recording began"
-
-
-def _unexplained(drifted: Drifted, knowledge: Knowledge, why: str) -> Link:
-    """Return that nothing explains it, with what managedFields say as a hint."""
-    written = since(drifted.holders)
-    for gap in knowledge.unseen:
-        if written is not None and gap.since <= written <= gap.until:
-            why = f"{gap.why} at that time; {why}"
-            break
-    managers = ", ".join(sorted({entry.manager for entry in drifted.holders}))
-    found = Link(State.UNEXPLAINED, why, time=written)
-    return replace(found, evidence=(f"managedFields name {managers}",)) if managers else found

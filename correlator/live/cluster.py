@@ -26,6 +26,7 @@ PAGE: Final = 500
 MOST_RESTARTS: Final = 3
 """How often a list is begun anew that outlived the API server's memory of it."""
 
+_EVENT: Final = Kind("", "v1", "Event")
 _FULL: Final = "application/json"
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
@@ -75,14 +76,36 @@ class ClusterLive:
                 for namespace in sorted(namespaces):
                     yield from self._listed(kind, resource, namespace, _FULL)
         except ApiServerError as error:
-            raise KindUnavailable(str(kind), reason_of(error)) from error
+            raise KindUnavailable(kind, reason_of(error)) from error
 
-    def anywhere(self, kind: Kind) -> Iterator[Object]:
-        """Yield the objects of *kind* in all namespaces."""
+    def anywhere(self, kind: Kind, name: str = "") -> Iterator[Object]:
+        """Yield the objects of *kind* in all namespaces, or those that are called *name*."""
         try:
-            yield from self._listed(kind, self.resource_of(kind), "", _FULL)
+            only = f"metadata.name={name}" if name else ""
+            yield from self._listed(kind, self.resource_of(kind), "", _FULL, only)
         except ApiServerError as error:
-            raise KindUnavailable(str(kind), reason_of(error)) from error
+            raise KindUnavailable(kind, reason_of(error)) from error
+
+    def events(self, component: str) -> Iterator[Object]:
+        """Yield the Events that *component* wrote, in all namespaces."""
+        try:
+            yield from self._listed(
+                _EVENT, self.resource_of(_EVENT), "", _FULL, f"source={component}"
+            )
+        except ApiServerError as error:
+            raise KindUnavailable(str(_EVENT), reason_of(error)) from error
+
+    def one(self, ref: Ref) -> Object | None:
+        """Return the object *ref*, none where there is none."""
+        kind = Kind(ref.group, ref.version, ref.kind)
+        try:
+            return _decode(self._server.fetch(self.resource_of(kind).url(ref.namespace, ref.name)))
+        except NotFound:
+            return None
+        except Forbidden as error:
+            raise KindUnavailable(str(ref), "no right to read it") from error
+        except ApiServerError as error:
+            raise KindUnavailable(str(ref), reason_of(error)) from error
 
     def other_kinds(self, kinds: frozenset[tuple[str, str]]) -> list[Kind]:
         """Return the kinds that may hold what Git once declared."""
@@ -104,7 +127,7 @@ class ClusterLive:
         try:
             yield from self._listed(kind, resource, self._scope.namespace, _METADATA)
         except ApiServerError as error:
-            raise KindUnavailable(str(kind), reason_of(error)) from error
+            raise KindUnavailable(kind, reason_of(error)) from error
 
     def resource_of(self, kind: Kind) -> Resource:
         """Return where *kind* is served. Raises `KindUnavailable`."""
@@ -112,16 +135,17 @@ class ClusterLive:
         if found is not None:
             return found
         if f"{kind.group}/{kind.version}" in self.served.stale:
-            raise KindUnavailable(str(kind), "the server behind its API group does not answer")
-        raise KindUnknown(str(kind), "the API server serves no such kind")
+            raise KindUnavailable(kind, "the server behind its API group does not answer")
+        raise KindUnknown(kind, "the API server serves no such kind")
 
     def _listed(
-        self, kind: Kind, resource: Resource, namespace: str, accept: str
+        self, kind: Kind, resource: Resource, namespace: str, accept: str, fields: str = ""
     ) -> Iterator[Object]:
         head = {"apiVersion": _api_version(kind), "kind": kind.name}
+        only = f"&fieldSelector={quote(fields)}" if fields else ""
         token, restarts = "", 0
         while True:
-            url = f"{resource.url(namespace)}?limit={PAGE}&continue={quote(token)}"
+            url = f"{resource.url(namespace)}?limit={PAGE}&continue={quote(token)}{only}"
             try:
                 page = _decode(self._server.fetch(url, accept))
             except Expired:

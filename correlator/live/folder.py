@@ -24,13 +24,17 @@ class FolderLive:
         for each in manifests.objects:
             ref = ref_of(each.manifest)
             self._objects[ref.group, ref.kind].append(each.manifest)
+        self._namespaced = {
+            kind: any(ref_of(each).namespace for each in objects)
+            for kind, objects in self._objects.items()
+        }
 
     def located(self, ref: Ref) -> Ref:
         """Return *ref* with the namespace it is found in, by the objects of its kind."""
-        known = [ref_of(each) for each in self._objects.get((ref.group, ref.kind), ())]
-        if known and not any(each.namespace for each in known):
+        is_namespaced = self._namespaced.get((ref.group, ref.kind))
+        if is_namespaced is False:
             return replace(ref, namespace="")
-        if ref.namespace or not known:
+        if ref.namespace or is_namespaced is None:
             return ref
         return replace(ref, namespace=self._scope.home)
 
@@ -41,15 +45,31 @@ class FolderLive:
                 yield obj
         others = {ref_of(obj).version for obj in self._objects.get((kind.group, kind.name), ())}
         if unlike := sorted(others - {kind.version}):
-            raise KindUnavailable(str(kind), f"live only in version {', '.join(unlike)}")
+            raise KindUnavailable(kind, f"live only in version {', '.join(unlike)}")
         if self.incomplete:
             # What could not be read may be what is missing.
             where = ", ".join(each.what for each in self.incomplete)
             raise KindUnavailable(f"missing objects of {kind}", f"{where} cannot be read")
 
-    def anywhere(self, kind: Kind) -> Iterator[Object]:
-        """Yield the objects of *kind*."""
-        return self.objects(kind, frozenset())
+    def anywhere(self, kind: Kind, name: str = "") -> Iterator[Object]:
+        """Yield the objects of *kind*, or those that are called *name*."""
+        found = self.objects(kind, frozenset())
+        return (each for each in found if name in ("", ref_of(each).name))
+
+    def events(self, component: str) -> Iterator[Object]:
+        """Yield the Events that *component* wrote."""
+        for each in self._objects.get(("", "Event"), ()):
+            source = each.get("source")
+            if isinstance(source, dict) and source.get("component") == component:
+                yield each
+
+    def one(self, ref: Ref) -> Object | None:
+        """Return the object *ref*; what the folder lacks may be live all the same."""
+        for each in self._objects.get((ref.group, ref.kind), ()):
+            found = ref_of(each)
+            if (found.namespace, found.name) == (ref.namespace, ref.name):
+                return each
+        raise KindUnavailable(str(ref), "the folder does not hold it")
 
     def other_kinds(self, kinds: frozenset[tuple[str, str]]) -> list[Kind]:
         """Return the kinds that the folder holds beside these."""

@@ -25,9 +25,10 @@ class Kind(NamedTuple):
 class KindUnavailable(Exception):
     """Objects of a kind cannot be looked at; the message says why."""
 
-    def __init__(self, what: str, why: str) -> None:
+    def __init__(self, what: Kind | str, why: str) -> None:
         super().__init__(f"{what}: {why}")
-        self.incomplete = Incomplete(what, why)
+        kinds = (what.name,) if isinstance(what, Kind) else ()
+        self.incomplete = Incomplete(str(what), why, kinds=kinds)
 
 
 class KindUnknown(KindUnavailable):
@@ -58,8 +59,19 @@ class Live(Protocol):
         """
         ...
 
-    def anywhere(self, kind: Kind) -> Iterator[Object]:
-        """Yield the objects of *kind* in all namespaces. Raises `KindUnavailable`."""
+    def anywhere(self, kind: Kind, name: str = "") -> Iterator[Object]:
+        """Yield the objects of *kind* in all namespaces, or those that are called *name*.
+
+        Raises `KindUnavailable`.
+        """
+        ...
+
+    def events(self, component: str) -> Iterator[Object]:
+        """Yield the Events that *component* wrote. Raises `KindUnavailable`."""
+        ...
+
+    def one(self, ref: Ref) -> Object | None:
+        """Return the object *ref*, none where there is none. Raises `KindUnavailable`."""
         ...
 
     def other_kinds(self, kinds: frozenset[tuple[str, str]]) -> list[Kind]:

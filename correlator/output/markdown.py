@@ -4,48 +4,56 @@ import re
 from typing import Final
 
 from correlator.finding import Finding, Result, time_as_text
+from correlator.output.cause import cause_text, ticket_text, who_text
 from correlator.output.text import (
     NOTHING,
     declared_text,
     field_text,
     live_text,
+    nothing_text,
     object_text,
-    printable,
 )
+from glasswarden.printable import printable
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
 _LONGEST: Final = 120
+_HEADINGS: Final = ("object", "field", "Git", "live", "since", "class", "cause", "response")
+_CAUSE_HEADINGS: Final = ("who", "ticket")
 
 
 def render_markdown(result: Result) -> str:
     """Return *result* as Markdown."""
     lines = ["# Drift", ""]
     if result.findings:
+        linked = any(each.link for each in result.findings)
+        headings = _HEADINGS + _CAUSE_HEADINGS if linked else _HEADINGS
         lines += [
-            "| object | field | Git | live | since | class | cause | response |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- |",
-            *(_row(each) for each in result.findings),
+            f"| {' | '.join(headings)} |",
+            f"| {' | '.join(['---'] * len(headings))} |",
+            *(_row(each, linked=linked) for each in result.findings),
             "",
             *(line for each in result.findings for line in _detail(each)),
         ]
     else:
-        lines += ["No drift in what could be looked at." if result.incomplete else "No drift.", ""]
+        lines += [f"{nothing_text(result)}.", ""]
     if result.incomplete:
         lines += ["## Not looked at", ""]
         lines += [f"- {_escaped(each.what)}: {_escaped(each.why)}" for each in result.incomplete]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _row(finding: Finding) -> str:
+def _row(finding: Finding, *, linked: bool) -> str:
     verdict = finding.verdict
-    cells = (
+    cells = [
         _escaped(object_text(finding)),
         _code(field_text(finding)),
         _code(declared_text(finding)),
         _code(live_text(finding)),
         time_as_text(finding.since) or NOTHING,
         *((verdict.kind, verdict.cause, verdict.response) if verdict else (NOTHING,) * 3),
-    )
+    ]
+    if linked:
+        cells += [_escaped(who_text(finding)), _escaped(ticket_text(finding))]
     return f"| {' | '.join(cells)} |"
 
 
@@ -54,11 +62,17 @@ def _detail(finding: Finding) -> list[str]:
     if verdict is None:
         return []
     title = f"## {_escaped(object_text(finding))}, {_code(field_text(finding))}"
-    lines = [title, "", f"{_escaped(verdict.reason).capitalize()}.", ""]
+    lines = [title, "", f"{_sentence(verdict.reason)}.", ""]
+    if finding.link is not None:
+        lines += [f"Who: {_escaped(cause_text(finding.link))}.", ""]
     lines += ["Verify:", "", *_block(verdict.verify), ""]
     if verdict.suggestion:
         lines += ["Suggestion:", "", *_block(verdict.suggestion), ""]
     return lines
+
+
+def _sentence(text: str) -> str:
+    return _escaped(text[:1].upper() + text[1:])
 
 
 def _block(text: str) -> list[str]:

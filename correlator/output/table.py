@@ -5,16 +5,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from correlator.finding import Finding, Incomplete, Result, time_as_text
+from correlator.link.link import State
+from correlator.output.cause import cause_text, ticket_text, who_text
 from correlator.output.text import (
     NOTHING,
     declared_text,
     field_text,
     live_text,
+    nothing_text,
     object_text,
-    printable,
 )
+from glasswarden.printable import printable
 
 _HEADINGS: Final = ("OBJECT", "FIELD", "GIT", "LIVE", "SINCE", "RESPONSE")
+_CAUSE_HEADINGS: Final = ("WHO", "TICKET")
 _NARROWEST: Final = 8
 _GAP: Final = "  "
 
@@ -30,14 +34,18 @@ def render_table(result: Result, width: int) -> str:
 
 
 def _rows(findings: Sequence[Finding], width: int) -> list[str]:
-    rows = [_cells(each) for each in findings]
-    widths = _widths([_HEADINGS, *rows], width)
-    lines = [_line(_HEADINGS, widths)]
+    linked = any(each.link for each in findings)
+    headings = _HEADINGS + _CAUSE_HEADINGS if linked else _HEADINGS
+    rows = [_cells(each) + _cause_cells(each) if linked else _cells(each) for each in findings]
+    widths = _widths([headings, *rows], width)
+    lines = [_line(headings, widths)]
     for finding, row in zip(findings, rows, strict=True):
         lines.append(_line(row, widths))
         if finding.verdict is not None:
             why = f"{finding.verdict.kind}: {printable(finding.verdict.reason)}"
             lines += _indented(why, width)
+        if finding.link is not None:
+            lines += _indented(cause_text(finding.link), width)
     return [*lines, ""]
 
 
@@ -50,6 +58,10 @@ def _cells(finding: Finding) -> tuple[str, ...]:
         time_as_text(finding.since) or NOTHING,
         finding.verdict.response if finding.verdict else NOTHING,
     )
+
+
+def _cause_cells(finding: Finding) -> tuple[str, ...]:
+    return who_text(finding), ticket_text(finding)
 
 
 def _widths(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
@@ -82,8 +94,15 @@ def _summary(result: Result) -> str:
     count = len(result.findings)
     objects = len({each.ref for each in result.findings})
     if count:
-        return f"{_many(count, 'finding')} in {_many(objects, 'object')}"
-    return "No drift in what could be looked at" if result.incomplete else "No drift"
+        return f"{_many(count, 'finding')} in {_many(objects, 'object')}{_explained(result)}"
+    return nothing_text(result)
+
+
+def _explained(result: Result) -> str:
+    """Return how many are explained, delegated and unexplained, where a ledger was asked."""
+    states = [each.link.state for each in result.findings if each.link]
+    parts = [f"{states.count(state)} {state}" for state in State if state in states]
+    return f": {', '.join(parts)}" if parts else ""
 
 
 def _unseen(incomplete: Sequence[Incomplete], width: int) -> list[str]:

@@ -3,18 +3,12 @@
 import json
 from typing import Final
 
-from correlator.finding import Finding
+from correlator.finding import UNKNOWN, Finding, Result
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.paths import ROOT
+from glasswarden.printable import printable
 
 NOTHING: Final = "—"
-
-
-def printable(text: str) -> str:
-    """Return *text* with every character escaped that is not plainly visible."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def value_text(value: Value) -> str:
@@ -26,6 +20,12 @@ def value_text(value: Value) -> str:
     return printable(json.dumps(value, ensure_ascii=False))
 
 
+def nothing_text(result: Result) -> str:
+    """Return that there are no findings, in words that claim no more than was looked at."""
+    nothing = f"No {result.looked_for}"
+    return f"{nothing} in what could be looked at" if result.incomplete else nothing
+
+
 def object_text(finding: Finding) -> str:
     """Return which object it is."""
     return printable(str(finding.ref))
@@ -33,7 +33,8 @@ def object_text(finding: Finding) -> str:
 
 def declared_text(finding: Finding) -> str:
     """Return what Git says; a whole object is not spelled out."""
-    return "the object" if finding.is_missing_object else value_text(finding.declared)
+    is_whole = finding.is_missing_object and finding.declared != UNKNOWN
+    return "the object" if is_whole else value_text(finding.declared)
 
 
 def live_text(finding: Finding) -> str:
@@ -44,7 +45,3 @@ def live_text(finding: Finding) -> str:
 def field_text(finding: Finding) -> str:
     """Return which field it is."""
     return "(object)" if finding.field == ROOT else printable(str(finding.field))
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode() if char != "\n" else "\\n"

@@ -1,18 +1,21 @@
 """From records to a report. Pure: what stands in the cluster and in Git comes as an argument."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from correlator.link.drifted import Witness
 from correlator.report.model import (
     Change,
     Integrity,
     Obligation,
     Report,
     Scope,
+    Seen,
     Subject,
     Unexplained,
     Write,
@@ -29,10 +32,13 @@ class Surroundings:
 
     standing: Standings = lambda _attempt, _change: UNKNOWN
     open_grants: frozenset[str] = frozenset()
-    impersonators: Callable[[str], str] = lambda _record: ""
-    """Who was behind a record's actor, where the audit log tells."""
+    witnesses: Mapping[str, Witness] = field(default_factory=dict)
+    """What the audit log says about records, by their ids."""
 
     unexplained: tuple[Unexplained, ...] = ()
+    unrecorded: tuple[Seen, ...] = ()
+    """What the audit log shows beside the records."""
+
     integrity: Integrity = Integrity(  # noqa: RUF009 - frozen
         verdict=Answer.UNKNOWN, statement="The ledger was not verified for this report."
     )
@@ -52,6 +58,7 @@ def compose(
         summary=(),
         writes=writes,
         unexplained=around.unexplained,
+        unrecorded=around.unrecorded,
         obligations=tuple(_obligations(writes, around)),
         integrity=around.integrity,
         incomplete=around.incomplete,
@@ -78,13 +85,17 @@ def _field(attempt: Attempt, change: ChangedField) -> _Field:
 
 def _write(group: tuple[Attempt, ...], last: dict[_Field, str], around: Surroundings) -> Write:
     attempt = group[-1]
+    witness = around.witnesses.get(attempt.id)
     return Write(
         records=tuple(each.id for each in group),
         time=attempt.time,
         subject=subject_of(attempt),
         owner=_owner(attempt),
         actor=attempt.actor,
-        impersonator=around.impersonators(attempt.id),
+        impersonator=witness.user if witness and witness.user != attempt.actor else "",
+        address=witness.source if witness else "",
+        user_agent=witness.user_agent if witness else "",
+        stored=_STORED[witness.stored if witness else None],
         groups=attempt.groups,
         verb=attempt.inferred_verb,
         operation=attempt.operation,
@@ -97,11 +108,15 @@ def _write(group: tuple[Attempt, ...], last: dict[_Field, str], around: Surround
         reason=attempt.reason,
         grant=attempt.grant,
         grant_act=attempt.grant_act,
+        grant_expires=attempt.grant_expires,
         approver=attempt.approver,
         outcome=attempt.outcome,
         changes=tuple(_change(attempt, change, last, around) for change in attempt.changes),
         unlisted=attempt.unlisted,
     )
+
+
+_STORED: Final = {True: Answer.YES, False: Answer.NO, None: Answer.UNKNOWN}
 
 
 def subject_of(attempt: Attempt) -> Subject:
@@ -173,7 +188,7 @@ def _why(write: Write, change: Change, around: Surroundings) -> str:
 def _command(write: Write, around: Surroundings) -> str:
     """Return what to type next: back to Git while the fix is needed, or back from it."""
     if write.ticket:
-        return f"glasswarden report --ticket {write.ticket} --git DIR"
+        return f"glasswarden backport --ticket {shlex.quote(write.ticket)} --repo DIR"
     if write.grant in around.open_grants:
         return f"kubectl glasswarden close {_target(write.subject)} --outcome backported"
     return f"glasswarden blame {_target(write.subject)}"

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from correlator.report.model import Report, Write
-from correlator.report.words import after, before, code, fate, markdown, moment
+from correlator.report.words import after, before, code, deed, fate, markdown, moment
+from correlator.standing import Answer
 
 
 def render_markdown(report: Report, title: str) -> str:
@@ -22,6 +23,14 @@ def _lines(report: Report, title: str) -> Iterator[str]:
         [
             f"- {markdown(str(each.subject))} {code(each.path)}: {markdown(each.why)}"
             for each in report.unexplained
+        ],
+    )
+    yield from _section(
+        "Without a record",
+        [
+            f"- **{moment(each.time)}** {markdown(str(each.subject))}: {markdown(each.what)}."
+            f" {code(each.command)}"
+            for each in report.unrecorded
         ],
     )
     yield from _section(
@@ -47,8 +56,8 @@ def _event(write: Write) -> str:
     verdict = "was refused" if write.is_denied else "was allowed"
     words = [
         f"- **{moment(write.time)}** {markdown(write.actor)}{_behind(write)}:",
-        f"{markdown(write.verb or write.operation.lower())} {markdown(str(write.subject))}",
-        f"{verdict} ({markdown(write.clause)}{_tries(write)}).",
+        f"{markdown(deed(write))} {markdown(str(write.subject))}",
+        f"{verdict}{_unstored(write)} ({markdown(write.clause)}{_tries(write)}).",
     ]
     if write.ticket:
         words.append(f"{markdown(write.ticket)}: {markdown(write.reason)}.".replace(": .", "."))
@@ -56,7 +65,13 @@ def _event(write: Write) -> str:
 
 
 def _behind(write: Write) -> str:
-    return f" (posed as by {markdown(write.impersonator)})" if write.impersonator else ""
+    posed = f" (posed as by {markdown(write.impersonator)})" if write.impersonator else ""
+    return f"{posed} from {code(write.address)}" if write.address else posed
+
+
+def _unstored(write: Write) -> str:
+    is_lost = write.stored is Answer.NO and not write.is_denied
+    return ", and was not stored after all" if is_lost else ""
 
 
 def _tries(write: Write) -> str:

@@ -73,7 +73,12 @@ class Write(_Part, frozen=True, kw_only=True, omit_defaults=True):
     subject: Subject
     owner: str = ""
     actor: str
-    impersonator: str = ""
+    impersonator: Annotated[str, Meta(description="Who posed as the actor, by the audit log.")] = ""
+    address: Annotated[str, Meta(description="Where it came from, by the audit log.")] = ""
+    user_agent: Annotated[str, Meta(description="The program, by the audit log.")] = ""
+    stored: Annotated[Answer, Meta(description="Whether it was stored, by the audit log.")] = (
+        Answer.UNKNOWN
+    )
     groups: tuple[str, ...] = ()
     verb: str = ""
     operation: str
@@ -86,6 +91,9 @@ class Write(_Part, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
     grant: str = ""
     grant_act: str = ""
+    grant_expires: Annotated[
+        datetime | None, Meta(description="Until when the grant was to hold, as of this write.")
+    ] = None
     approver: str = ""
     outcome: str = ""
     changes: tuple[Change, ...] = ()
@@ -103,6 +111,22 @@ class Unexplained(_Part, frozen=True, kw_only=True):
     subject: Subject
     path: str
     why: str
+
+
+class Seen(_Part, frozen=True, kw_only=True):
+    """Something that the audit log shows, and no record speaks of."""
+
+    time: datetime
+    sort: Annotated[str, Meta(description="emergency, failed-open, unrecorded or guard.")]
+    subject: Subject
+    actor: str
+    impersonator: str = ""
+    address: str = ""
+    user_agent: str = ""
+    what: Annotated[str, Meta(description="What was done, by whom and why it has no record.")]
+    response: str
+    command: str
+    audit_id: str
 
 
 class Obligation(_Part, frozen=True, kw_only=True):
@@ -131,6 +155,7 @@ class Report(_Part, frozen=True, kw_only=True):
     summary: tuple[str, ...]
     writes: tuple[Write, ...]
     unexplained: tuple[Unexplained, ...] = ()
+    unrecorded: tuple[Seen, ...] = ()
     obligations: tuple[Obligation, ...] = ()
     integrity: Integrity
     incomplete: tuple[str, ...] = ()

@@ -71,6 +71,8 @@ def _what_became_of_it(report: Report) -> str:
 def _what_is_left(report: Report) -> str:
     unexplained = len(report.unexplained)
     beside = f" {_count(unexplained, 'drifted field')} unexplained." if unexplained else ""
+    if report.unrecorded:
+        beside += f" {_count(len(report.unrecorded), 'write')} without a record, by the audit log."
     if not report.obligations:
         return f"Nothing is known to be left to do.{beside}"
     return f"{_count(len(report.obligations), 'obligation')} open.{beside}"

@@ -2,9 +2,10 @@
 
 import csv
 import io
+from collections.abc import Iterator
 from typing import Final
 
-from correlator.report.model import Change, Report, Write
+from correlator.report.model import Change, Report, Seen, Write
 from correlator.report.words import after, before, cell, moment
 
 COLUMNS: Final = (
@@ -29,6 +30,9 @@ COLUMNS: Final = (
     "live",
     "git",
     "record",
+    "address",
+    "user_agent",
+    "stored",
 )
 
 
@@ -40,6 +44,8 @@ def render_csv(report: Report) -> str:
     for write in report.writes:
         for change in write.changes or (None,):
             lines.writerow(map(cell, _cells(write, change)))
+    for seen in report.unrecorded:
+        lines.writerow(map(cell, _unrecorded(seen)))
     return text.getvalue()
 
 
@@ -64,7 +70,31 @@ def _cells(write: Write, change: Change | None) -> tuple[str, ...]:
         write.grant,
         *field,
         write.records[-1],
+        write.address,
+        write.user_agent,
+        str(write.stored),
     )
+
+
+def _unrecorded(seen: Seen) -> Iterator[str]:
+    """Yield the cells of what has no record, in the order of the columns."""
+    subject = seen.subject
+    told = {
+        "time": moment(seen.time),
+        "cluster": subject.cluster,
+        "actor": seen.actor,
+        "impersonator": seen.impersonator,
+        "kind": subject.kind,
+        "namespace": subject.namespace,
+        "name": subject.name,
+        "verdict": "unrecorded",
+        "clause": seen.sort,
+        "reason": seen.what,
+        "address": seen.address,
+        "user_agent": seen.user_agent,
+        "stored": "yes",
+    }
+    return (told.get(column, "") for column in COLUMNS)
 
 
 def _field(change: Change) -> tuple[str, ...]:

@@ -1,21 +1,28 @@
-"""The timeline of a report: a lane for each person, a mark for each write."""
+"""The timeline of a report: a lane for each person, a mark for each write, a bar for each grant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from correlator.report.model import Report, Write
-from correlator.report.words import clock, plain
+from correlator.report.words import clock, deed
+from glasswarden.printable import printable
 
 WIDTH: Final = 920
-LANE: Final = 34
+LANE: Final = 38
 LEFT: Final = 150
-RIGHT: Final = 40
-TOP: Final = 14
+RIGHT: Final = 20
+TOP: Final = 8
 AXIS: Final = 30
+APART: Final = 22.0
+"""Between two marks of one lane, so that each can be seen: moved by no more than needed."""
+
 MOST_LANES: Final = 12
 """More people than these are drawn in one last lane."""
+
+MOST_NUMBERS: Final = 99
+"""More writes than these are marked without their number: it would not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,16 @@ class Mark:
     y: float
     kind: str
     """`allowed` or `refused`."""
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The time for which somebody was let in."""
+
+    x: float
+    y: float
+    width: float
     label: str
 
 
@@ -49,11 +66,19 @@ class Lane:
 class Timeline:
     """Where everything stands; the page draws it."""
 
-    width: int
     height: int
     lanes: tuple[Lane, ...]
     marks: tuple[Mark, ...]
+    bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
+    width: int = WIDTH
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the marks bear the numbers of their writes."""
+        return len(self.marks) <= MOST_NUMBERS
 
 
 def timeline_of(report: Report) -> Timeline | None:
@@ -62,20 +87,30 @@ def timeline_of(report: Report) -> Timeline | None:
         return None
     names = _lane_names(report)
     lanes = {name: TOP + LANE * (index + 0.5) for index, name in enumerate(names)}
+    heights = [lanes.get(write.actor, lanes[names[-1]]) for write in report.writes]
     times = [write.time for write in report.writes]
-    first, last = min(times), max(times)
-    height = TOP + LANE * len(names) + AXIS
-    marks = tuple(
-        Mark(
-            _x(write.time, first, last),
-            lanes.get(write.actor, lanes[names[-1]]),
-            "refused" if write.is_denied else "allowed",
-            _label(write),
-        )
-        for write in report.writes
+    axis = _Axis(min(times), max(times))
+    return Timeline(
+        height=TOP + LANE * len(names) + AXIS,
+        lanes=tuple(Lane(y, name) for name, y in lanes.items()),
+        marks=tuple(_marks(report.writes, heights, axis)),
+        bars=tuple(_bars(report.writes, heights, axis)),
+        ticks=tuple(_ticks(axis)),
     )
-    ticks = tuple(_ticks(first, last))
-    return Timeline(WIDTH, height, tuple(Lane(y, n) for n, y in lanes.items()), marks, ticks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """From a moment to a place."""
+
+    first: datetime
+    last: datetime
+
+    def x(self, time: datetime) -> float:
+        span = (self.last - self.first).total_seconds()
+        share = (time - self.first).total_seconds() / span if span else 0.5
+        left, right = LEFT + APART, WIDTH - RIGHT - APART
+        return round(left + min(1.0, share) * (right - left), 1)
 
 
 def _lane_names(report: Report) -> list[str]:
@@ -85,19 +120,55 @@ def _lane_names(report: Report) -> list[str]:
     return [*people[: MOST_LANES - 1], f"{len(people) - MOST_LANES + 1} others"]
 
 
-def _x(time: datetime, first: datetime, last: datetime) -> float:
-    span = (last - first).total_seconds()
-    share = (time - first).total_seconds() / span if span else 0.5
-    return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
+def _marks(writes: Sequence[Write], heights: Sequence[float], axis: _Axis) -> Iterator[Mark]:
+    places = [axis.x(write.time) for write in writes]
+    for lane in set(heights):
+        indexes = [index for index, height in enumerate(heights) if height == lane]
+        for index, place in zip(indexes, spread([places[i] for i in indexes]), strict=True):
+            places[index] = place
+    for write, x, y in zip(writes, places, heights, strict=True):
+        yield Mark(x, y, "refused" if write.is_denied else "allowed", _label(write))
 
 
-def _ticks(first: datetime, last: datetime) -> Iterator[Tick]:
-    steps = 4 if last > first else 0
+def spread(places: Sequence[float]) -> list[float]:
+    """Return ascending *places* moved apart, as far as the axis has room for them."""
+    if not places:
+        return []
+    left, right = LEFT + APART, WIDTH - RIGHT - APART
+    apart = min(APART, (right - left) / len(places))
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + apart) if moved else place)
+    limit = right
+    for index in range(len(moved) - 1, -1, -1):
+        moved[index] = min(moved[index], limit)
+        limit = moved[index] - apart
+    return [round(place, 1) for place in moved]
+
+
+def _bars(writes: Sequence[Write], heights: Sequence[float], axis: _Axis) -> Iterator[Bar]:
+    """Yield each grant, from its first write to its end or that of the axis."""
+    grants: dict[str, list[tuple[Write, float]]] = {}
+    for write, y in zip(writes, heights, strict=True):
+        if write.grant and not write.is_denied and write.grant_act != "requested":
+            grants.setdefault(write.grant, []).append((write, y))
+    for uses in grants.values():
+        (first, y), (last, _) = uses[0], uses[-1]
+        end = last.time if last.grant_act == "closed" else last.grant_expires
+        if end is None:
+            continue
+        start = axis.x(first.time) - APART / 2
+        label = f"{first.ticket}: from {clock(first.time)} to {clock(end)}"
+        yield Bar(round(start, 1), y, round(axis.x(end) + APART / 2 - start, 1), printable(label))
+
+
+def _ticks(axis: _Axis) -> Iterator[Tick]:
+    steps = 4 if axis.last > axis.first else 0
     for step in range(steps + 1):
-        time = first + (last - first) * step / max(steps, 1)
-        yield Tick(_x(time, first, last), clock(time))
+        time = axis.first + (axis.last - axis.first) * step / max(steps, 1)
+        yield Tick(axis.x(time), clock(time))
 
 
 def _label(write: Write) -> str:
-    what = write.verb or write.operation.lower()
-    return plain(f"{clock(write.time)} {write.actor}: {what} {write.subject}")
+    verdict = "refused" if write.is_denied else "allowed"
+    return printable(f"{clock(write.time)} {write.actor}: {deed(write)} {write.subject}, {verdict}")

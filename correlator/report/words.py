@@ -10,13 +10,23 @@ from typing import Any, Final
 
 import msgspec
 
-from correlator.report.model import Change
+from correlator.report.model import Change, Write
 from correlator.standing import Answer
+from glasswarden.printable import printable
+
+_ACTS: Final = {
+    "requested": "asked to break the glass on",
+    "approved": "approved breaking the glass on",
+    "issued": "broke the glass on",
+    "extended": "changed the grant on",
+    "closed": "closed the grant on",
+}
 
 LONGEST_VALUE: Final = 160
 """Characters of a value; the whole of it is in the JSON."""
 
-_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~&]|^[-+#=]|^\d+(?=[.)]))")
+_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~&]|^[-+#=])")
+_NUMBERED: Final = re.compile(r"^(\d+)([.)])")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -45,8 +55,17 @@ def value(given: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return *given* as JSON, cut to a length that people read."""
     if given is msgspec.UNSET:
         return "(none)"
-    text = plain(_encode(given).decode())
+    text = printable(_encode(given).decode())
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+def deed(write: Write) -> str:
+    """Return what was done, or tried, to the object."""
+    tried = write.verb or write.operation.lower()
+    act = _ACTS.get(write.grant_act)
+    if act is None or write.is_denied:
+        return tried
+    return f"{act}, with {tried}," if write.changes else act
 
 
 def fate(change: Change) -> str:
@@ -58,25 +77,20 @@ def fate(change: Change) -> str:
     return ", ".join(filter(None, (live, git))) or "not looked at"
 
 
-def plain(text: str) -> str:
-    """Return *text* without what a terminal would obey, or what turns its direction."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
-
-
 def markdown(text: str) -> str:
     """Return *text* so that Markdown shows it as it is."""
-    return _MARKDOWN.sub(r"\\\1", plain(text))
+    return _NUMBERED.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", printable(text)))
 
 
 def code(text: str) -> str:
     """Return *text* as Markdown's code, also inside a table."""
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
-    inner = plain(text).replace("|", "\\|")
+    inner = printable(text).replace("|", "\\|")
     space = " " if inner.startswith("`") or inner.endswith("`") else ""
     return f"{fence}{space}{inner}{space}{fence}"
 
 
 def cell(text: str) -> str:
     """Return *text* so that no spreadsheet takes it for a formula."""
-    text = plain(text)
+    text = printable(text)
     return f"'{text}" if text.startswith(_FORMULA) else text

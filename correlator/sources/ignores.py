@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from correlator.finding import Finding, Incomplete
+from correlator.finding import Finding, Hidden, Incomplete
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
@@ -65,7 +65,8 @@ def ignores_of(application: Object, owner: Owner) -> Iterator[Ignore | Incomplet
                 fields.append(pattern_of_jq(text))
             except ValueError:
                 what = f"ignoreDifferences of {ref_of(application)}"
-                yield Incomplete(what, f"this jq expression is not understood: {text}")
+                why = f"this jq expression is not understood: {text}"
+                yield Incomplete(what, why, Hidden.NONE)
         yield Ignore(
             owner,
             str(entry.get("group", "")),

@@ -68,17 +68,32 @@ class Reconcilers:
 def read_reconcilers(live: Live) -> Reconcilers:
     """Ask every reconciler that is known: one list for each kind of them."""
     asked = Reconcilers()
-    for name, (kind, read) in _KINDS.items():
-        try:
-            for obj in live.anywhere(kind):
-                owner = reconciler_of(ref_of(obj))
-                if owner is not None:
-                    asked.take(obj, owner, read)
-        except KindUnknown:
-            continue  # the engine lives in another cluster, or nowhere
-        except KindUnavailable as error:
-            asked.unseen[name] = error.incomplete
+    for name in _KINDS:
+        _ask(asked, live, name)
     return asked
+
+
+def reconcilers_of(live: Live, owners: frozenset[Owner]) -> Reconcilers:
+    """Ask only the reconcilers of *owners*: one request for each."""
+    asked = Reconcilers()
+    for kind, app in sorted({(owner.kind, owner.app) for owner in owners if owner.app}):
+        if kind in _KINDS:
+            _ask(asked, live, kind, app)
+    return asked
+
+
+def _ask(asked: Reconcilers, live: Live, name: str, app: str = "") -> None:
+    """Let *asked* take in the reconcilers of the kind *name*, or those called *app*."""
+    kind, read = _KINDS[name]
+    try:
+        for obj in live.anywhere(kind, app):
+            owner = reconciler_of(ref_of(obj))
+            if owner is not None:
+                asked.take(obj, owner, read)
+    except KindUnknown:
+        return  # the engine lives in another cluster, or nowhere
+    except KindUnavailable as error:
+        asked.unseen[name] = error.incomplete
 
 
 def _is_among(owner: Owner, wanted: frozenset[Owner]) -> bool:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,22 +11,26 @@ import click
 from correlator.blame.attribute import Attribution, History
 from correlator.blame.lines import Line, lines_of
 from correlator.blame.render import render
+from correlator.detector.managers import keepers_for
 from correlator.finding import HIDDEN
-from glasswarden.cli.breakglass.options import on_target
+from correlator.link.drifted import Knowledge
+from correlator.link.histories import Histories
+from glasswarden.cli.audit import audit_log_from, audit_log_option
+from glasswarden.cli.breakglass.options import on_object
 from glasswarden.cli.inputs import read_policy
-from glasswarden.cli.kubectl import Kubectl
+from glasswarden.cli.ledger.clusters import cluster_of
+from glasswarden.cli.ledger.masks import masks_at
 from glasswarden.cli.ledger.options import keys_option, ledger_option, opened
-from glasswarden.cli.report import masks_of
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.managed import entries_of
 from glasswarden.kube.noise import without_noise
 from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.owners import owner_of
 from glasswarden.kube.path_syntax import PathError
 from glasswarden.kube.paths import Path as FieldPath
 from glasswarden.kube.paths import parse_path
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.question import Question
 from glasswarden.ledger.record import Attempt
 from glasswarden.policy.policy import DEFAULT, Policy
 
@@ -34,42 +39,54 @@ MOST_RECORDS: Final = 2000
 
 
 @click.command("blame")
-@on_target
+@on_object
 @ledger_option
 @keys_option
+@audit_log_option
 @click.option("--field", metavar="PATH", help="Only this field, and what stands below it.")
 @click.option("--cluster", metavar="NAME", help="Its cluster, where the ledger has several.")
 @click.option(
     "--policy",
     "policy_file",
+    envvar="GLASSWARDEN_POLICY",
     type=click.Path(dir_okay=False, path_type=Path),
     help="The policy, for the values that it hides; those of Secrets always are.",
 )
 def command(
-    target: str,
-    kubectl: Kubectl,
+    obj: Object,
     address: str,
     keys: Path | None,
+    audit_logs: tuple[Path, ...],
     field: str | None,
     cluster: str | None,
     policy_file: Path | None,
 ) -> None:
     """Show a live object as YAML, each line with who set it, when, under which ticket.
 
-    A name in full colour is proven by a record; a faint one is a field manager's, which anybody
-    can choose.
+    A name in full colour is proven, by a record or by the audit log; a faint one is a field
+    manager's, which anybody can choose.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
     below = _path(field) if field else None
-    obj = kubectl.get(target)
     with opened(address) as ledger:
-        attempts = _history(ledger, ref_of(obj), cluster)
-    name = attempts[0].cluster if attempts else cluster or policy.cluster
-    history = History(name, ref_of(obj), entries_of(obj), attempts, masks_of(keys, address))
+        name = cluster_of(ledger, cluster)
+        attempts = _history(ledger, ref_of(obj), name)
     lines = [line for line in _lines(obj, policy) if _is_wanted(line, below)]
     if not lines:
         raise click.ClickException(f"{ref_of(obj)} has nothing at {field}")
-    blamed = [(line, _attribution(history, line)) for line in lines]
+    with audit_log_from(audit_logs, policy) as audit:
+        history = History(
+            name,
+            ref_of(obj),
+            entries_of(obj),
+            attempts,
+            masks_at(keys, address),
+            keepers_for(owner_of(obj, policy.engines), policy),
+            audit.knowledge if audit else Knowledge(),
+        )
+        blamed = [(line, _attribution(history, line)) for line in lines]
+        for each in audit.incomplete if audit else ():
+            click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
     text = "\n".join(_styled(blamed))
     if sys.stdout.isatty():
         click.echo_via_pager(f"{text}\n")
@@ -84,21 +101,10 @@ def _path(text: str) -> FieldPath:
         raise click.BadParameter(str(error), param_hint="--field") from error
 
 
-def _history(ledger: Ledger, ref: Ref, cluster: str | None) -> list[Attempt]:
+def _history(ledger: Ledger, ref: Ref, cluster: str) -> list[Attempt]:
     """Return what was attempted on the object, newest first."""
-    question = Question(
-        group=ref.group,
-        kind=ref.kind,
-        namespace=ref.namespace,
-        name=ref.name,
-        cluster=cluster,
-        limit=MOST_RECORDS,
-    )
-    found = [record.entry for record in ledger.ask(question) if isinstance(record.entry, Attempt)]
-    clusters = sorted({attempt.cluster for attempt in found})
-    if len(clusters) > 1:
-        raise click.UsageError(f"name one of the clusters with --cluster: {', '.join(clusters)}")
-    return found
+    histories = Histories(ledger, cluster)
+    return list(islice(histories([ref])[0], MOST_RECORDS))
 
 
 def _lines(obj: Object, policy: Policy) -> list[Line]:

@@ -19,11 +19,11 @@ from certs.configurations import Restore, RestoreFailed, Sightings
 from certs.files import StateUnreadable
 from certs.folder import Folder
 from certs.keeper import Keeper
-from certs.lease import Lease
 from certs.rotation import Phase, State, Timing, begin, first_state, is_due, next_change
 from certs.secret import Secret
 from glasswarden.cli.connection import connect
 from glasswarden.cli.duration import DURATION, spelled
+from glasswarden.cluster.lease import Lease
 from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import DEFAULT
 from webhook.policy_file import PolicyUnreadable, load_policy

@@ -1,61 +1,122 @@
 """`glasswarden demo`: the product at work, with no cluster."""
 
-import signal
+import os
 import tempfile
-from contextlib import ExitStack, closing
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import click
 
-from glasswarden.demo.errors import StageFailed
-from glasswarden.demo.play import play, show_records
-from glasswarden.demo.stage import Stage, open_stage
+from glasswarden.cli.main import main
+from glasswarden.cli.times import Moment
+from glasswarden.demo.errors import DemoFailed
+from glasswarden.demo.layout import Layout
+from glasswarden.demo.play import introduce, play, show_command
+from glasswarden.demo.questions import LAST, QUESTIONS, Question
+from glasswarden.demo.replay import Replay, open_replay
 from glasswarden.demo.story import recorded_story
-from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.attempts import attempts_in
 
 
 @click.command("demo")
 @click.option(
     "--dir",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Keep certificates, ledger and log here; otherwise in a temporary folder.",
+    type=click.Path(path_type=Path),
+    help="A new folder for what is left of the story; a temporary one by default.",
 )
 @click.option(
     "--port", type=click.IntRange(1, 65535), help="Port of the webhook; any free one by default."
 )
 @click.option("--exit", "leave", is_flag=True, help="End after the story instead of staying up.")
 def command(folder: Path | None, port: int | None, leave: bool) -> None:  # noqa: FBT001 - a flag
-    """Show the webhook answering recorded reviews, step by step.
+    """Live through a recorded incident: the real webhook, ledger and correlator, no cluster.
 
-    It is the real webhook, over TLS, with an embedded ledger; it stays up until Ctrl-C.
+    What the API server asked back then is asked again, and the questions of a review are answered;
+    reports and all else that they rest on stay in the folder. The webhook stays up until Ctrl-C.
     """
+    began = time.monotonic()
     try:
         with ExitStack() as stack:
-            folder = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            folder.mkdir(parents=True, exist_ok=True)
-            stage = stack.enter_context(open_stage(folder, port))
-            _tell(stage)
+            layout = Layout(folder or Path(tempfile.mkdtemp(prefix="glasswarden-")))
+            replay = stack.enter_context(open_replay(recorded_story(), layout, port))
+            introduce(replay.recording)
+            play(replay)
+            replay.leave(layout)
+            _ask(replay, layout)
+            _say_where(layout, time.monotonic() - began)
             if not leave:
-                _stay(stage)
+                _stay(replay)
     except KeyboardInterrupt:
         click.echo("\nStopped.")
-    except (StageFailed, OSError) as error:
+    except (DemoFailed, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 
-def _tell(stage: Stage) -> None:
-    story = recorded_story()
-    click.echo(f"The webhook listens on {stage.url}, its ledger is {stage.ledger}")
-    click.echo(f"These commands were typed at Kubernetes {story.server}; the answers are made now.")
-    play(story, stage)
-    with closing(open_ledger(stage.ledger)) as ledger:
-        show_records(attempts_in(ledger))
+def _ask(replay: Replay, layout: Layout) -> None:
+    """Have each question answered as if it were typed in the folder, at the end of the story."""
+    now = Moment(replay.recording.ended)
+    with _standing_in(layout):
+        click.secho("\nAfterwards somebody asks what is left of it:", bold=True)
+        for question in QUESTIONS:
+            _show(question, now)
+        click.secho("\nGit takes the patch, the file is repaired, Flux follows:", bold=True)
+        _show(LAST, now)
 
 
-def _stay(stage: Stage) -> None:
-    click.echo()
+def _show(question: Question, now: Moment) -> None:
+    """Show *question* with what of its answer is to be seen here."""
+    show_command(f"$ glasswarden {question}")
+    said = _answered(question.words, now)
+    if question.into:
+        Path(question.into).write_text(said)
+    for line in question.shown(said) if question.shown else ():
+        click.echo(f"  {line}".rstrip())
+    for file in question.more:
+        _answered((*question.words[:-1], file), now)
+    if question.more:
+        click.echo(f"  and the same as {', '.join(question.more)}")
+
+
+def _answered(words: tuple[str, ...], now: Moment) -> str:
+    """Return what the command prints."""
+    printed = StringIO()
+    with redirect_stdout(printed), redirect_stderr(StringIO()):
+        main.main(list(words), "glasswarden", standalone_mode=False, obj=now)
+    return printed.getvalue()
+
+
+@contextmanager
+def _standing_in(layout: Layout) -> Iterator[None]:
+    """Be where somebody would be who goes on asking."""
+    before = {name: os.environ.get(name) for name in surroundings(layout)}
+    os.environ.update(surroundings(layout))
+    try:
+        with chdir(layout.folder):
+            yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            os.environ.update({name: value} if value is not None else {})
+
+
+def surroundings(layout: Layout) -> dict[str, str]:
+    """Return the variables that save typing."""
+    return {"GLASSWARDEN_LEDGER": layout.ledger, "GLASSWARDEN_POLICY": "policy.yaml"}
+
+
+def _say_where(layout: Layout, seconds: float) -> None:
+    click.echo(f"\nTold in {seconds:.1f} s. All of it is in {layout.folder}; ask on from there:")
+    variables = " ".join(f"{name}={value}" for name, value in surroundings(layout).items())
+    click.echo(f"  cd {layout.folder} && export {variables}")
+
+
+def _stay(replay: Replay) -> None:
+    stage = replay.stage
     click.echo("The webhook stays up; Ctrl-C ends it. Try:")
     click.echo(f"  curl --cacert {stage.certificates.authority} {stage.url}/readyz")
-    signal.pause()
+    # Not `signal.pause`: a Ctrl-C just before it would be waited for in vain.
+    while True:
+        time.sleep(0.5)

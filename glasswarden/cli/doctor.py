@@ -8,7 +8,8 @@ import click
 from glasswarden.cli.connection import KUBECONFIG, NAMESPACE, connect
 from glasswarden.cli.inputs import read_policy
 from glasswarden.cluster.objects import ClusterError
-from glasswarden.setup.doctor import Finding, Health, examine
+from glasswarden.setup.checks.finding import Finding, Health
+from glasswarden.setup.doctor import examine
 from glasswarden.setup.installation import Installation
 
 COLOURS = {Health.WELL: "green", Health.UNSURE: "yellow", Health.ILL: "red"}
@@ -29,19 +30,32 @@ COLOURS = {Health.WELL: "green", Health.UNSURE: "yellow", Health.ILL: "red"}
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder with the certificates of a webhook outside the cluster.",
 )
+@click.option(
+    "--ledger",
+    "address",
+    default="",
+    envvar="GLASSWARDEN_LEDGER",
+    metavar="ADDRESS",
+    help="Also look at the ledger itself, where it can be reached from here.",
+)
 def command(
-    kubeconfig: Path | None, namespace: str, policy_file: Path | None, folder: Path | None
+    kubeconfig: Path | None,
+    namespace: str,
+    policy_file: Path | None,
+    folder: Path | None,
+    address: str,
 ) -> None:
     """Examine an installation; exit with 1 if something is ill.
 
-    Certificate, caBundle, clocks, the registration against the policy, and whether the API server
-    really reaches the webhook: it is made to ask about a dry run, which changes nothing.
+    Certificate, caBundle, clocks, the registration against the policy, whether the API server
+    really reaches the webhook (it is made to ask about a dry run, which changes nothing), and what
+    the webhook's figures say: the rules in force, what waits to be recorded, the keys of grants.
     """
     policy = read_policy(policy_file) if policy_file else None
     installation = Installation(connect(kubeconfig), namespace, folder=folder)
     findings = []
     try:
-        for finding in examine(installation, lambda: datetime.now(UTC), policy):
+        for finding in examine(installation, lambda: datetime.now(UTC), policy, address):
             findings.append(finding)
             _tell(finding)
     except ClusterError as error:

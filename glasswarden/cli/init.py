@@ -1,5 +1,6 @@
 """`glasswarden init`: a policy to begin with."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -28,12 +29,21 @@ from glasswarden.setup.survey import survey
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Also say what the policy would have denied in it, were it enforced. May be repeated.",
 )
-def command(kubeconfig: Path | None, output: Path | None, logs: tuple[Path, ...]) -> None:
+@click.option(
+    "--days",
+    type=click.IntRange(1),
+    help="Of the audit logs, count only the last so many days.",
+)
+def command(
+    kubeconfig: Path | None, output: Path | None, logs: tuple[Path, ...], days: int | None
+) -> None:
     """Look at a cluster and propose a policy, with the reason of each line.
 
     Argo CD with its tracking and namespaces, Flux with its tenants, other engines, autoscalers,
     cert-manager, and controllers that left their field manager on managed objects. Only reads.
     """
+    if days and not logs:
+        raise click.UsageError("--days is about --audit-log")
     if output is not None and output.exists():
         raise click.ClickException(f"{output} is there already")
     try:
@@ -47,4 +57,6 @@ def command(kubeconfig: Path | None, output: Path | None, logs: tuple[Path, ...]
         click.echo(f"{output} is written; next: glasswarden policy check {output}")
     if logs:
         policy = enforced(policy_of(parse_document(text)))
-        click.echo(tally_as_text(tally(logs, policy)), err=output is None)
+        since = datetime.now(UTC) - timedelta(days=days) if days else None
+        span = f"In the last {days} days: " if days else ""
+        click.echo(f"{span}{tally_as_text(tally(logs, policy, since))}", err=output is None)

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import click
 
+from glasswarden.duration import DurationError, parse_span
 from glasswarden.keys.folder import KeysUnreadable, rotate
 from glasswarden.ledger.errors import KeyUnusable
-from glasswarden.policy.breakglass.duration import DurationError, parse_duration
 from webhook.key_folder import make_key_folder
 
 
 def _length(_context: click.Context, _parameter: click.Parameter, text: str) -> timedelta:
     try:
-        return parse_duration(text)
+        return parse_span(text)
     except DurationError as error:
         raise click.BadParameter(str(error)) from error
 

@@ -2,11 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -15,6 +16,12 @@ from glasswarden.kube.objects import Ref
 FIELD_MANAGER = "kubectl-glasswarden"
 PATIENCE = "10s"
 """How long one object may take to be looked up."""
+
+_NAMESPACE = "--namespace="
+
+
+_PREFIX: Final = re.compile(r"^(error: |Error from server \(Forbidden\): (?=admission webhook))")
+"""What kubectl puts before a refusal of ours, or an error of its own: click says so as well."""
 
 
 class KubectlFailed(click.ClickException):
@@ -27,6 +34,12 @@ class Kubectl:
 
     program: str
     flags: tuple[str, ...]
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace that was named, if one was."""
+        named = (flag for flag in self.flags if flag.startswith(_NAMESPACE))
+        return next((flag.removeprefix(_NAMESPACE) for flag in named), None)
 
     def get(self, target: str) -> dict[str, Any]:
         """Return the object that *target* names, or end with kubectl's own words."""
@@ -75,8 +88,8 @@ class Kubectl:
             # Every word is kubectl's own argument; no shell reads it.
             return subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
         except subprocess.CalledProcessError as error:
-            said = error.stderr.strip() or f"kubectl ended with {error.returncode}"
-            raise KubectlFailed(said) from error
+            said = _PREFIX.sub("", error.stderr.strip())
+            raise KubectlFailed(said or f"kubectl ended with {error.returncode}") from error
         except OSError as error:
             raise KubectlFailed(f"kubectl could not be run: {error}") from error
 

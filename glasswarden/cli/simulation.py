@@ -1,16 +1,15 @@
 """What a policy would have done, counted for the people who decide whether to enforce it."""
 
-import gzip
-import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from glasswarden.audit.files import Flaw, read_events
 from glasswarden.policy.decision import Verdict
 from glasswarden.policy.policy import Policy
 from webhook.simulation import Judged, Unjudged, simulate
@@ -50,47 +49,30 @@ class Tally:
             self.denied[_row(outcome)] += 1
 
 
-def tally(files: tuple[Path, ...], policy: Policy) -> Tally:
-    """Return what *policy* would have made of the audit logs in *files*, shown while it works."""
+def tally(files: tuple[Path, ...], policy: Policy, since: datetime | None = None) -> Tally:
+    """Return what *policy* would have made of the audit logs in *files*, shown while it works.
+
+    What happened before *since* is read too, for it tells what objects were; it is not counted.
+    """
     counted = Tally()
     size = sum(file.stat().st_size for file in files)
     with click.progressbar(length=size, label="Reading", file=sys.stderr) as bar:
-        events = (event for file in files for event in _events(file, bar.update))
-        for outcome in simulate(events, policy):
-            counted.take(outcome)
+        for outcome in simulate(read_events(files, _end, bar.update), policy):
+            if since is None or outcome.event.request_received_timestamp >= since:
+                counted.take(outcome)
     return counted
 
 
-def _events(file: Path, progress: Callable[[int], None]) -> Iterator[dict[str, Any]]:
-    """Yield the audit events of *file* (JSON lines, perhaps gzipped), or end with what is none."""
-    try:
-        with file.open("rb") as stored:
-            lines = gzip.GzipFile(fileobj=stored) if file.suffix == ".gz" else stored
-            seen = 0
-            for number, line in enumerate(lines, start=1):
-                progress(stored.tell() - seen)
-                seen = stored.tell()
-                if line.strip():
-                    yield _event(f"{file}:{number}", line)
-    except (OSError, EOFError) as error:
-        raise click.ClickException(f"{file}: {error}") from error
-
-
-def _event(place: str, line: bytes) -> dict[str, Any]:
-    try:
-        event = json.loads(line)
-    except ValueError as error:
-        raise click.ClickException(f"{place}: not JSON: {error}") from error
-    if not isinstance(event, dict) or event.get("kind") != "Event":
-        raise click.ClickException(f"{place}: not an audit event")
-    return event
+def _end(flaw: Flaw) -> None:
+    """Judge nothing by a log that has holes: what a policy would do is asked before enforcing."""
+    raise click.ClickException(str(flaw))
 
 
 def _row(outcome: Judged) -> Row:
     write = outcome.write
     return Row(
         actor=write.actor.name,
-        verb=outcome.event["verb"],
+        verb=outcome.event.verb,
         manager=write.manager,
         kind=write.target.kind,
         namespace=write.target.namespace,

@@ -1,35 +1,30 @@
 """Times as people type them: `90m`, `7d`, `1d12h`, or a moment such as 2026-03-01T12:00:00Z."""
 
-import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import click
 
-_UNITS: Final = {
-    "w": timedelta(weeks=1),
-    "d": timedelta(days=1),
-    "h": timedelta(hours=1),
-    "m": timedelta(minutes=1),
-    "s": timedelta(seconds=1),
-}
-_PART: Final = re.compile(r"([0-9]{1,9})([wdhms])")
-_DURATION: Final = re.compile(f"(?:{_PART.pattern})+")
+from glasswarden.duration import DurationError, parse_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment to go by instead of the machine's clock; a caller gives it as click's `obj`."""
+
+    time: datetime
+
+
+def now() -> datetime:
+    """Return what time it is for the command that runs."""
+    context = click.get_current_context(silent=True)
+    given = context.find_object(Moment) if context else None
+    return given.time if given else datetime.now(UTC)
 
 
 class TimeUnclear(ValueError):
-    """Text that is no length of time, or no moment; the message shows one that is."""
-
-
-def parse_duration(text: str) -> timedelta:
-    """Return the length of time that *text* says."""
-    if not _DURATION.fullmatch(text):
-        raise TimeUnclear(f"{text!r} is no length of time; try 90m, 7d or 1d12h")
-    try:
-        parts = (int(count) * _UNITS[unit] for count, unit in _PART.findall(text))
-        return sum(parts, timedelta())
-    except OverflowError as error:
-        raise TimeUnclear(f"{text!r} is longer than time goes back") from error
+    """Text that is no moment; the message shows one that is."""
 
 
 def parse_moment(text: str, now: datetime) -> datetime:
@@ -38,12 +33,20 @@ def parse_moment(text: str, now: datetime) -> datetime:
     A date alone is its first instant, and what names no zone is in UTC, like all that we print.
     """
     try:
-        if _DURATION.fullmatch(text):
-            return now - parse_duration(text)
+        return now - parse_duration(text)
+    except DurationError:
+        pass  # then it is a moment, or nothing
+    except OverflowError as error:
+        raise _unclear(text, now) from error
+    try:
         moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise TimeUnclear(f"{text!r} is no time; try 2h, 7d or {now:%Y-%m-%dT%H:%M:%SZ}") from error
+        raise _unclear(text, now) from error
+
+
+def _unclear(text: str, now: datetime) -> TimeUnclear:
+    return TimeUnclear(f"{text!r} is no time; try 2h, 7d or {now:%Y-%m-%dT%H:%M:%SZ}")
 
 
 class DurationType(click.ParamType[timedelta]):
@@ -57,7 +60,7 @@ class DurationType(click.ParamType[timedelta]):
         """Return *value* as a length of time, or end with what is wrong with it."""
         try:
             return parse_duration(str(value))
-        except TimeUnclear as error:
+        except DurationError as error:
             self.fail(str(error), param, ctx)
 
 
@@ -71,7 +74,7 @@ class MomentType(click.ParamType[datetime]):
     ) -> datetime:
         """Return *value* as a moment, or end with what is wrong with it."""
         try:
-            return parse_moment(str(value), datetime.now(UTC))
+            return parse_moment(str(value), now())
         except TimeUnclear as error:
             self.fail(str(error), param, ctx)
 

@@ -13,9 +13,17 @@ from glasswarden.cli.connection import KUBECONFIG, connect
 from glasswarden.cli.inputs import read_policy
 from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.setup.doctor import Finding, Health, reachability
+from glasswarden.setup.checks.finding import Finding, Health
+from glasswarden.setup.doctor import reachability
 from glasswarden.setup.installation import VALIDATING, Installation
-from glasswarden.setup.local import Local, NotStarted, asked, certificates_for, serving
+from glasswarden.setup.local import (
+    Local,
+    NotStarted,
+    asked,
+    certificates_for,
+    correlating,
+    serving,
+)
 from webhook.registration import PolicyTooLarge
 
 TRIES, PAUSE_SECONDS = 20, 0.25
@@ -45,10 +53,24 @@ ADVICE = "Which address of this machine does the API server reach? Name it with 
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="File with the rules; the built-in ones without it.",
 )
+@click.option(
+    "--git",
+    "repositories",
+    multiple=True,
+    metavar="DIR|URL[@REV]",
+    help="Look for drift from this repository all the time. Repeatable.",
+)
 def command(
-    kubeconfig: Path | None, folder: Path, host: str, port: int, policy_file: Path | None
+    kubeconfig: Path | None,
+    folder: Path,
+    host: str,
+    port: int,
+    policy_file: Path | None,
+    repositories: tuple[str, ...],
 ) -> None:
     """Guard a local cluster from this machine until Ctrl-C, which takes it all off again.
+
+    The correlator runs beside the webhook, and keeps what it finds in the same ledger.
 
     For kind, minikube and the like, to try it out: records stay in the folder.
     """
@@ -60,8 +82,10 @@ def command(
     signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     try:
         _refuse_second(objects)
+        access = _kubeconfig(kubeconfig)
         with (
-            serving(local, certificates, policy_file, _kubeconfig(kubeconfig)) as webhook,
+            serving(local, certificates, policy_file, access) as webhook,
+            correlating(local, policy_file, access, repositories),
             asked(local, certificates, objects, policy),
         ):
             _tell(objects, local)
@@ -86,7 +110,7 @@ def _refuse_second(objects: Objects) -> None:
 
 
 def _kubeconfig(given: Path | None) -> Path | None:
-    """Return the file that the webhook reads: it looks for no default of its own."""
+    """Return the file that the programs read: they look for no default of their own."""
     if given is not None:
         return given
     first = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]

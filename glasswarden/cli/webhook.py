@@ -70,10 +70,23 @@ from webhook.tls import CertificateUnusable
     help="File with the rules; read again when it changes. Built-in rules without it.",
 )
 @click.option(
+    "--logging",
+    envvar="GLASSWARDEN_LOGGING",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the log's level and samples; read again when it changes, need not be there.",
+)
+@click.option(
     "--kubeconfig",
     envvar="GLASSWARDEN_KUBECONFIG",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="How to reach the API server from outside its cluster, to see whose objects are scaled.",
+    help="How to reach the API server from outside its cluster, for lookups and Events.",
+)
+@click.option(
+    "--events/--no-events",
+    default=True,
+    show_default=True,
+    envvar="GLASSWARDEN_EVENTS",
+    help="Tell of grants, their uses and refusals by Kubernetes Events on the objects.",
 )
 @click.option(
     "--workers",
@@ -93,7 +106,9 @@ def command(
     spool: Path | None,
     spool_megabytes: int,
     policy: Path | None,
+    logging: Path | None,
     kubeconfig: Path | None,
+    events: bool,
     workers: int,
 ) -> None:
     """Serve admission reviews over TLS until stopped."""
@@ -113,7 +128,9 @@ def command(
         spool=spool or spool_beside(ledger),
         spool_bytes=spool_megabytes * 1_000_000,
         policy=policy,
+        logging=logging,
         kubeconfig=kubeconfig,
+        events=events,
         workers=workers,
     )
     try:

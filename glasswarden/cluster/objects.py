@@ -27,6 +27,7 @@ SECONDS: Final = (5.0, 30.0)
 Object = dict[str, Any]
 
 _JSON: Final = "application/json"
+_TEXT: Final = "text/plain, */*"
 _JSON_PATCH: Final = "application/json-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"
 
@@ -77,6 +78,10 @@ class Objects:
         """Return the object, or the list, at *path*."""
         return self._ask("GET", path).body
 
+    def text(self, path: str) -> str:
+        """Return what stands at *path*, which is no object: a log, the figures of a pod."""
+        return self._ask("GET", path, accept=_TEXT).text
+
     def get_or_none(self, path: str) -> Object | None:
         """Return the object at *path* if there is one."""
         try:
@@ -126,8 +131,9 @@ class Objects:
         *,
         content_type: str = _JSON,
         query: dict[str, str] | None = None,
+        accept: str = _JSON,
     ) -> "_Answer":
-        headers = {"Accept": _JSON, "Content-Type": content_type}
+        headers = {"Accept": accept, "Content-Type": content_type}
         try:
             request = self._api.param_serialize(
                 method,
@@ -145,9 +151,18 @@ class Objects:
 
 
 class _Answer(NamedTuple):
-    body: Object
+    content: bytes
     date: str
     warnings: list[str]
+
+    @property
+    def body(self) -> Object:
+        decoded: Object = json.loads(self.content)
+        return decoded
+
+    @property
+    def text(self) -> str:
+        return self.content.decode(errors="replace")
 
 
 def objects_from(kubeconfig: Path | None, context: str | None = None) -> Objects:
@@ -180,7 +195,7 @@ def _answer(request: str, response: Any) -> _Answer:  # noqa: ANN401 - the clien
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         headers = response.getheaders()
         warnings = [_warning(text) for text in headers.getlist("Warning")]
-        return _Answer(json.loads(content), headers.get("Date", ""), warnings)
+        return _Answer(content, headers.get("Date", ""), warnings)
     failure = _FAILURES.get(status, ClusterError)
     raise failure(f"{request}: {_reason(status, content)}")
 

@@ -1,46 +1,74 @@
-"""Telling the story: each command, the real webhook's answer to it, and what the ledger kept."""
+"""Telling the story: what happened, and what the real webhook says to it now."""
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterator
+from typing import Final
 
 import click
 
-from glasswarden.demo.stage import Response, Stage
-from glasswarden.demo.story import Step, Story
-from glasswarden.ledger.record import Attempt
+from glasswarden.demo.replay import Replay
+from glasswarden.demo.retelling import Response
+from glasswarden.demo.story import Recording, Step
+
+WIDTH: Final = 100
+MOST_LINES: Final = 4
+"""Of what was said at once; the whole is in the webhook's log and in the ledger."""
+
+_MARGIN: Final = " " * 10
 
 
-def play(story: Story, stage: Stage) -> None:
-    """Show every step of *story* as its person would have seen it."""
-    for number, step in enumerate(story.steps, start=1):
-        click.echo()
-        click.secho(f"{number}. {step.title}", bold=True)
-        click.echo(f"{click.style(step.person, fg='cyan')} $ {step.command}")
-        click.echo(_seen(step, stage))
+def introduce(recording: Recording) -> None:
+    """Say what was recorded, and what is made now."""
+    click.echo(
+        f"Recorded on {recording.began:%Y-%m-%d} (UTC) at Kubernetes {recording.server} with Flux "
+        f"{recording.flux}.\nWhat the webhook says and the ledger holds is made now, "
+        "by the clock of that day."
+    )
 
 
-def show_records(records: Iterable[Attempt]) -> None:
-    """Show what the ledger kept, a line a record."""
-    click.echo()
-    click.secho("What the ledger kept", bold=True)
-    for record in records:
-        place = f"{record.kind.lower()}/{record.name} -n {record.namespace}"
-        click.echo(
-            f"{record.time:%H:%M:%S}  {record.verdict:5}  {record.actor:10}  "
-            f"{record.operation.lower():6}  {place:24}  {record.id}"
-        )
-        for change in record.changes:
-            click.echo(f"          {change.path}")
+def play(replay: Replay) -> None:
+    """Show every step as its person saw it."""
+    for step in replay.recording.steps:
+        if not step.title:
+            replay.warm_up(step)
+            continue
+        given = replay.live_through(step)
+        click.echo(f"{step.time:%H:%M:%S}  {click.style(step.title, bold=True)}")
+        if step.command:
+            show_command(f"{step.person} $ {step.command}", _MARGIN)
+        for line in _seen(step, given):
+            click.echo(f"{_MARGIN}{line}")
 
 
-def _seen(step: Step, stage: Stage) -> str:
-    """Return what the terminal showed, with the answer that the webhook gives now."""
-    if not step.asked:
-        return f"{step.before}{click.style('(the webhook was not asked)', dim=True)}"
-    response = stage.ask(bytes(step.review))
-    if not response.allowed:
-        return click.style(f"{step.before}{response.status.message}", fg="red")
-    return "\n".join([*_warnings(response), step.before.rstrip()])
+def show_command(line: str, margin: str = "") -> None:
+    """Show what is typed, in as many lines as it takes."""
+    for part in _wrapped(line, "    ", WIDTH - len(margin)):
+        click.secho(f"{margin}{part}", fg="cyan")
 
 
-def _warnings(response: Response) -> list[str]:
-    return [click.style(f"Warning: {warning}", fg="yellow") for warning in response.warnings]
+def _seen(step: Step, given: list[Response]) -> Iterator[str]:
+    """Yield what was to be seen, in the words that the webhook finds now."""
+    if refused := [each.status.message for each in given if not each.allowed]:
+        yield from (click.style(line, fg="red") for line in _lines(refused[-1]))
+    elif warned := [warning for each in given for warning in each.warnings]:
+        yield from (click.style(line, fg="yellow") for line in _lines(warned[0]))
+    elif step.said:
+        yield from _lines(step.said.strip())
+    elif kept := _held(given):
+        yield click.style(f"kept as they are live: {', '.join(kept)}", fg="yellow")
+
+
+def _held(given: list[Response]) -> list[str]:
+    """Return the fields that the webhook put back in a reconciler's write."""
+    paths = {edit.path for each in given for edit in each.edits}
+    return sorted(path for path in paths if not path.startswith("/metadata/"))
+
+
+def _lines(text: str) -> Iterator[str]:
+    lines = text.splitlines()
+    for line in lines[:MOST_LINES]:
+        yield from _wrapped(line, "  ")
+
+
+def _wrapped(line: str, hanging: str, width: int = WIDTH - len(_MARGIN)) -> list[str]:
+    return textwrap.wrap(line, width, subsequent_indent=hanging, break_on_hyphens=False)

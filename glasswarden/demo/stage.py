@@ -8,39 +8,21 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-
-import msgspec
+from typing import Final, TypeAlias
 
 from certs.folder import Folder, issue_into
 from glasswarden.demo.errors import StageFailed
+from glasswarden.demo.retelling import Response, parse_answer
+from glasswarden.demo.story import Door
 
-HOST = "127.0.0.1"
-START_SECONDS = 20.0
-STOP_SECONDS = 10.0
-
-
-class Status(msgspec.Struct, frozen=True):
-    """Why a write was refused."""
-
-    code: int = 0
-    message: str = ""
-
-
-class Response(msgspec.Struct, frozen=True):
-    """The part of an answer that reaches the person."""
-
-    allowed: bool
-    status: Status = Status()
-    warnings: list[str] = []
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    response: Response
+HOST: Final = "127.0.0.1"
+START_SECONDS: Final = 20.0
+STOP_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +30,38 @@ class Stage:
     """A running webhook, with what is needed to ask it."""
 
     port: int
+    folder: Path
     certificates: Folder
-    ledger: str
 
     @property
     def url(self) -> str:
         """Where the webhook listens."""
         return f"https://{HOST}:{self.port}"
 
-    @property
-    def path(self) -> str:
-        """The path that only an API server would know."""
-        return f"/validate/{self.certificates.caller_token.read_text()}"
+    def path(self, door: Door = "validate") -> str:
+        """Return a path that only an API server would know."""
+        return f"/{door}/{self.certificates.caller_token.read_text()}"
 
-    def ask(self, review: bytes) -> Response:
-        """Send *review* as an API server would, and return what the webhook answered."""
+    def ask(self, door: Door, review: bytes) -> Response:
+        """Send *review* as an API server would, and return what the webhook answers."""
         headers = {"Content-Type": "application/json"}
-        status, body = _request(self, "POST", self.path, review, headers)
+        status, body = _request(self, "POST", self.path(door), review, headers)
         if status != http.HTTPStatus.OK:
             raise StageFailed(f"the webhook answered {status}: {body.decode(errors='replace')}")
-        return msgspec.json.decode(body, type=_Answer).response
+        return parse_answer(body)
+
+
+Start: TypeAlias = Callable[[str, Folder], list[str]]
+"""Which module to run, with its arguments, for an address to listen on and certificates."""
 
 
 @contextmanager
-def open_stage(folder: Path, port: int | None = None) -> Iterator[Stage]:
-    """Start the webhook with certificates and a ledger in *folder*; stop it at the end."""
+def open_stage(folder: Path, start: Start, port: int | None = None) -> Iterator[Stage]:
+    """Start the webhook with certificates and a log in *folder*; stop it at the end."""
     certificates = issue_into(folder / "certs", [HOST, "localhost"], datetime.now(UTC))
-    stage = Stage(port or _free_port(), certificates, f"sqlite://{folder.resolve()}/ledger.db")
+    stage = Stage(port or _free_port(), folder, certificates)
     log = folder / "webhook.log"
-    process = _start(stage, log)
+    process = _start(start(f"{HOST}:{stage.port}", certificates), log)
     try:
         _wait_until_ready(stage, process, log)
         yield stage
@@ -84,14 +69,14 @@ def open_stage(folder: Path, port: int | None = None) -> Iterator[Stage]:
         _stop(process)
 
 
-def _start(stage: Stage, log: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "glasswarden", "webhook"]
-    command += ["--bind", f"{HOST}:{stage.port}", "--certs", str(stage.certificates.path)]
-    command += ["--ledger", stage.ledger]
+def _start(module: list[str], log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
         # A session of its own: Ctrl-C reaches the story, which then stops the webhook in order.
         return subprocess.Popen(  # noqa: S603 - our own program, our own arguments
-            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            [sys.executable, "-m", *module],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
 
 
@@ -119,12 +104,10 @@ def _request(
 ) -> tuple[int, bytes]:
     context = ssl.create_default_context(cafile=stage.certificates.authority)
     connection = http.client.HTTPSConnection(HOST, stage.port, context=context, timeout=10)
-    try:
+    with closing(connection):
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
         return response.status, response.read()
-    finally:
-        connection.close()
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 
 
 class NoKey(Exception):
-    """There is no key to sign with; make one, or wait until the first is active."""
+    """There is no key to sign with; make one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,26 @@ class Ring:
     def __len__(self) -> int:
         return len(self._keys)
 
+    @property
+    def ids(self) -> frozenset[str]:
+        """Which keys there are."""
+        return frozenset(self._keys)
+
     def get(self, key_id: str) -> Key | None:
         """Return the key called *key_id*, unless there never was one or it was revoked."""
         return self._keys.get(key_id)
 
     def current(self, now: datetime) -> Key:
-        """Return the newest key that is active, or raise `NoKey`."""
-        active = [key for key in self._keys.values() if key.active_from <= now]
-        if not active:
-            raise NoKey("no key is active")
-        return max(active, key=lambda key: (key.active_from, key.id))
+        """Return the newest key that is active, or raise `NoKey`.
+
+        Before the first is, it signs nevertheless: there is nobody else, and our clock may be
+        behind that of whoever made it.
+        """
+        if not self._keys:
+            raise NoKey("there is no key")
+        by_age = sorted(self._keys.values(), key=lambda key: (key.active_from, key.id))
+        active = [key for key in by_age if key.active_from <= now]
+        return active[-1] if active else by_age[0]
 
     def sign(self, message: bytes, now: datetime) -> tuple[str, bytes]:
         """Return the id of the key in use, and its HMAC-SHA-256 of *message*."""

@@ -61,6 +61,11 @@ def entries_of(obj: Object | None) -> tuple[Entry, ...]:
     return tuple(entry for raw in listed if (entry := _entry(raw)) is not None)
 
 
+def without_fields(entry: Entry) -> Entry:
+    """Return *entry* as far as it says who wrote, and when: the fields are most of its size."""
+    return msgspec.structs.replace(entry, fields={})
+
+
 def writer_of(old: Object | None, new: Object | None) -> Entry | None:
     """Return the likeliest writer that the difference of the two managedFields shows, if any."""
     return next(iter(writers_between(entries_of(old), entries_of(new))), None)

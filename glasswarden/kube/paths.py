@@ -117,6 +117,11 @@ ROOT: Final = Path()
 """The object itself."""
 
 
+def are_nested(one: Path, other: Path) -> bool:
+    """Tell whether one of the two leads to, or through, where the other does."""
+    return all(step == beside for step, beside in zip(one.steps, other.steps, strict=False))
+
+
 def path_of(*steps: Step | str) -> Path:
     """Return the path that takes *steps*, where plain text is a field's name."""
     path = ROOT

@@ -60,6 +60,18 @@ def shape_of(ref: Ref) -> Shape:
     return _KINDS.get((ref.group, ref.version, ref.kind), _CUSTOM)
 
 
+def builtin_kind(kind: str) -> tuple[str, str] | None:
+    """Return the group and version of Kubernetes' own *kind*; none if that is not clear."""
+    found = {(group, version) for group, version, name in _KINDS if name == kind}
+    stable = {each for each in found if each[1].isalnum() and "alpha" not in each[1]}
+    groups = {group for group, _ in stable}
+    return max(stable, key=_age) if len(groups) == 1 else None
+
+
+def _age(kind: tuple[str, str]) -> tuple[bool, str]:
+    return "beta" not in kind[1], kind[1]
+
+
 _Block: TypeAlias = dict[str, str]
 """The lines below one title of the table: what each field holds."""
 

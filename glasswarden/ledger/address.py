@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from glasswarden.ledger.errors import AddressInvalid, DriverMissing
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite import migrate_sqlite, open_sqlite
 
 POSTGRES: Final = frozenset({"postgres", "postgresql"})
 
@@ -27,10 +27,7 @@ def open_ledger(address: str, *, create: bool = True) -> Ledger:
 def migrate_ledger(address: str) -> list[str]:
     """Bring the ledger's tables to this program's version; return what was done, in sentences."""
     if not is_postgres(address):
-        file = file_of(address)
-        done = [] if file.exists() else [f"made {file}"]
-        open_sqlite(file).close()
-        return done
+        return migrate_sqlite(file_of(address))
     try:
         from glasswarden.ledger.postgres.migrate import migrate  # noqa: PLC0415
     except ModuleNotFoundError as error:
@@ -54,7 +51,8 @@ def file_of(address: str) -> Path:
             f"{_without_secrets(address)!r} is no ledger address; try"
             " sqlite:///var/lib/glasswarden.db or postgresql://glasswarden@db/glasswarden"
         )
-    return Path(unquote(url.path))
+    # POSIX gives a meaning of its own to a path that begins with two slashes.
+    return Path("/", unquote(url.path).lstrip("/"))
 
 
 def keys_beside(address: str) -> Path:

@@ -5,11 +5,16 @@ PATCH, it tries again by itself, and each try is asked about.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.question import Question
 from glasswarden.ledger.record import Attempt, read_record
+
+LONGEST_PAGE: Final = 500
+"""Records that pages grow to."""
 
 RETRY_WINDOW: Final = timedelta(seconds=5)
 """Tries of one request follow each other within its time-out; people do not type that fast."""
@@ -21,6 +26,20 @@ def attempts_in(ledger: Ledger, since: datetime | None = None) -> Iterator[Attem
         entry = read_record(row.body, row.digest).entry
         if isinstance(entry, Attempt):
             yield entry
+
+
+def asked(ledger: Ledger, question: Question, growth: int = 1) -> Iterator[Attempt]:
+    """Yield all that *question* wants, newest first; its limit is how many are read at a time.
+
+    With *growth*, each page is so many times as long as the one before: for those who mostly need
+    the first few.
+    """
+    while page := ledger.ask(question):
+        yield from (record.entry for record in page if isinstance(record.entry, Attempt))
+        if len(page) < question.limit:
+            return
+        longer = min(question.limit * growth, max(question.limit, LONGEST_PAGE))
+        question = replace(question, before=page[-1].entry.id, limit=longer)
 
 
 def writes_of(attempts: Iterable[Attempt]) -> list[tuple[Attempt, ...]]:

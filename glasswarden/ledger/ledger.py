@@ -50,6 +50,9 @@ class Ledger(Protocol):
         tried a write again and each try was given a grant.
         """
 
+    def gaps(self, cluster: str) -> list[Record]:
+        """Return what says that writes to *cluster* went unrecorded, newest first."""
+
     def heads(self) -> list[Head]:
         """Return the end of every chain."""
 

@@ -3,11 +3,13 @@
 from datetime import datetime
 from typing import Final
 
+from glasswarden.duration import render_duration
 from glasswarden.kube.objects import Ref
-from glasswarden.policy.breakglass.duration import render_duration
 from glasswarden.policy.breakglass.rules import Rule
+from glasswarden.policy.breakglass.stamp import admits
 from glasswarden.policy.document import Approval, BreakGlassRule
 from glasswarden.policy.granting import grant_use
+from glasswarden.policy.intent import grant_around, live_grant
 from glasswarden.policy.judgement import rule_for
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
@@ -23,12 +25,19 @@ def advice(write: Write, policy: Policy, now: datetime) -> list[str]:
     rule = rule_for(write, policy, now)
     if rule is None:
         return [*lines, _who(write, policy)]
-    if lines and write.glass.before.texts != write.glass.after.texts:
-        return lines  # they have just asked, and know how
+    if lines and (
+        write.glass.before.texts != write.glass.after.texts or _has_one(write, policy, now)
+    ):
+        return lines  # they know how: they have just asked, or have a grant that is not for this
     second = (
         f" ({people_of(rule.document.approval)} must approve)" if rule.document.approval else ""
     )
     return [*lines, f"To break the glass{second}:", f"  {command(write.target, rule)}"]
+
+
+def _has_one(write: Write, policy: Policy, now: datetime) -> bool:
+    live = live_grant(write, policy, now) or grant_around(write, policy, now)
+    return live is not None and admits(live, write.actor)
 
 
 def command(ref: Ref, rule: Rule) -> str:

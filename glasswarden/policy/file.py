@@ -1,38 +1,12 @@
-"""Reading a policy file: text in, a `Document` out, or the line and column of the mistake.
+"""Reading a policy file: text in, a `Document` out, or the line and column of the mistake."""
 
-YAML is read as nodes, which know their places; the values are checked against `Document`, and a
-complaint about a value is traced back to its node.
-"""
-
-import difflib
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import msgspec
-import yaml
 
 from glasswarden.policy.document import Document
 from glasswarden.policy.objections import objections
-
-_COMPLAINT: Final = re.compile(
-    r"(?P<text>.*?)(?: - at (?P<key>`key` in )?`\$(?P<place>.*)`)?", re.DOTALL
-)
-_UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
-_STEP: Final = re.compile(r"\.(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """What is wrong in a policy file, and where; lines and columns count from one."""
-
-    line: int
-    column: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}, column {self.column}: {self.message}"
+from glasswarden.policy.typed_yaml import Mistake, TextInvalid, parse_typed
 
 
 class PolicyInvalid(Exception):
@@ -45,146 +19,13 @@ class PolicyInvalid(Exception):
 
 def parse_document(text: str) -> Document:
     """Return the policy document in *text*, or raise `PolicyInvalid`."""
-    root = _compose(text)
-    _refuse_repeated_keys(root)
     try:
-        document = msgspec.convert(_value(root), Document)
-    except msgspec.ValidationError as error:
-        raise PolicyInvalid(_mistake(root, str(error))) from error
-    for place, message in objections(document):
-        raise PolicyInvalid(_at(_node_at(root, place), message))
-    return document
-
-
-def _compose(text: str) -> yaml.Node:
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        raise PolicyInvalid(_unreadable(error)) from error
-    except yaml.YAMLError as error:
-        raise PolicyInvalid(Mistake(1, 1, f"not YAML: {error}")) from error
-    if not isinstance(root, yaml.MappingNode):
-        raise PolicyInvalid(Mistake(1, 1, "a policy is a mapping that begins with apiVersion"))
-    return root
-
-
-def _unreadable(error: yaml.MarkedYAMLError) -> Mistake:
-    mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    return Mistake(line, column, f"not YAML: {error.problem or error.context}")
-
-
-def _refuse_repeated_keys(root: yaml.Node) -> None:
-    """Raise where a mapping names a key twice: YAML forbids it, and the parser takes the last."""
-    for node in _nodes(root):
-        if not isinstance(node, yaml.MappingNode):
-            continue
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise PolicyInvalid(_at(key, f"the key {key.value!r} stands here twice"))
-            seen.add(key.value)
-
-
-def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
-    """Yield every node below *root*, each once: an alias leads to a node that was seen."""
-    waiting, seen = [root], set()
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        yield node
-        if isinstance(node, yaml.MappingNode):
-            waiting.extend(part for pair in node.value for part in pair)
-        elif isinstance(node, yaml.SequenceNode):
-            waiting.extend(node.value)
-
-
-def _value(root: yaml.Node) -> Any:  # noqa: ANN401 - whatever the YAML holds
-    try:
-        return yaml.SafeLoader("").construct_document(root)
-    except yaml.MarkedYAMLError as error:
-        raise PolicyInvalid(_unreadable(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise PolicyInvalid(_at(root, f"not a policy: {error}")) from error
-
-
-def _mistake(root: yaml.Node, complaint: str) -> Mistake:
-    """Return msgspec's *complaint* with its place in the file, and a suggestion where one fits."""
-    parts = _COMPLAINT.fullmatch(complaint)
-    assert parts is not None  # noqa: S101 - every part of the pattern is optional
-    place = parts["place"] or ""
-    node = _node_at(root, place)
-    unknown = _UNKNOWN.fullmatch(parts["text"])
-    if unknown is not None:
-        key = unknown["key"]
-        known = sorted(_schema_at(place).get("properties", {}))
-        return _at(_key_node(node, key), f"unknown key {key!r}{_suggestion(key, known)}")
-    allowed = _schema_at(place).get("enum", [])
-    hint = _suggestion(str(node.value), allowed) if allowed else ""
-    return _at(node, f"{_in_words(parts['text'], place)}{hint}")
-
-
-def _in_words(text: str, place: str) -> str:
-    where = place.removeprefix(".")
-    words = f"{text[0].lower()}{text[1:]}".replace("enum value", "value").replace("`", "")
-    return f"{where}: {words}" if where else words
-
-
-def _node_at(root: yaml.Node, place: str) -> yaml.Node:
-    """Return the node that *place* leads to, or the last one on the way that exists."""
-    node = root
-    for step in _STEP.finditer(place):
-        below = _child(node, step)
-        if below is None:
-            break
-        node = below
-    return node
-
-
-def _child(node: yaml.Node, step: re.Match[str]) -> yaml.Node | None:
-    if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if key.value == step["key"]), None)
-    if isinstance(node, yaml.SequenceNode) and step["index"] is not None:
-        items: list[yaml.Node] = node.value
-        return items[int(step["index"])]
-    return None
-
-
-def _key_node(node: yaml.Node, name: str) -> yaml.Node:
-    if isinstance(node, yaml.MappingNode):
-        return next((key for key, _ in node.value if key.value == name), node)
-    return node
-
-
-def _schema_at(place: str) -> dict[str, Any]:
-    """Return what the schema says of *place*."""
-    schema = document_schema()
-    here = _resolved(schema, schema)
-    for step in _STEP.finditer(place):
-        here = here.get("properties", {}).get(step["key"]) or here.get("items") or {}
-        here = _resolved(schema, here)
-    return here
-
-
-def _resolved(schema: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """Return *part*, or the definition that it refers to."""
-    if "$ref" not in part:
-        return part
-    definition: dict[str, Any] = schema["$defs"][part["$ref"].rpartition("/")[2]]
-    return definition
-
-
-def _suggestion(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; known here: {', '.join(known)}" if known else ""
-
-
-def _at(node: yaml.Node, message: str) -> Mistake:
-    return Mistake(node.start_mark.line + 1, node.start_mark.column + 1, message)
+        typed = parse_typed(text, Document, "policy")
+    except TextInvalid as error:
+        raise PolicyInvalid(error.mistake) from error
+    for place, message in objections(typed.value):
+        raise PolicyInvalid(typed.mistake(place, message))
+    return typed.value
 
 
 def document_schema() -> dict[str, Any]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
+from glasswarden.duration import DurationError, parse_span, render_duration
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.duration import DurationError, parse_duration, render_duration
 from glasswarden.policy.breakglass.petition import Petition, digest_of
 from glasswarden.policy.breakglass.rules import Rule
 from glasswarden.policy.breakglass.stamp import Stamp, admits
@@ -116,7 +116,7 @@ def _fault_in_words(rule: Rule, write: Write) -> str | None:
 
 
 def _ttl(rule: Rule, text: str | None) -> timedelta:
-    ttl = rule.default_ttl if text is None else parse_duration(text)
+    ttl = rule.default_ttl if text is None else parse_span(text)
     if ttl > rule.longest_ttl:
         longest = render_duration(rule.longest_ttl)
         raise DurationError(f"a grant lives at most {longest}, extensions included")

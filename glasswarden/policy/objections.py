@@ -9,10 +9,10 @@ from datetime import time
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
+from glasswarden.duration import DurationError, parse_span
 from glasswarden.kube.owners import DEFAULT_ENGINES, OPTIONAL_ENGINES
 from glasswarden.kube.path_patterns import parse_pattern
 from glasswarden.kube.path_syntax import PathError
-from glasswarden.policy.breakglass.duration import DurationError, parse_duration
 from glasswarden.policy.document import BreakGlassRule, Delegation, Document, Hours, Marker
 
 Objection: TypeAlias = tuple[str, str]
@@ -57,13 +57,13 @@ def _to_break_glass(place: str, rule: BreakGlassRule) -> Iterator[Objection]:
         *_to_duration(f"{place}.ttl.longest", rule.ttl.longest),
     ]
     yield from wrong
-    if not wrong and parse_duration(rule.ttl.default) > parse_duration(rule.ttl.longest):
+    if not wrong and parse_span(rule.ttl.default) > parse_span(rule.ttl.longest):
         yield f"{place}.ttl", f"the default, {rule.ttl.default}, is longer than the longest"
 
 
 def _to_duration(place: str, text: str) -> Iterator[Objection]:
     try:
-        parse_duration(text)
+        parse_span(text)
     except DurationError as error:
         yield place, str(error)
 

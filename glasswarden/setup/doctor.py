@@ -6,9 +6,7 @@ webhook, which is the only way to know that it can.
 
 import base64
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, Final
 
 from certs.authority import BACKDATE, names_of
@@ -16,6 +14,9 @@ from certs.files import StateUnreadable
 from certs.rotation import Phase, State, is_due
 from glasswarden.cluster.objects import ClusterError, Forbidden, Object
 from glasswarden.policy.policy import Policy
+from glasswarden.setup.checks import figures
+from glasswarden.setup.checks.finding import Finding, Health
+from glasswarden.setup.checks.ledger import ledger
 from glasswarden.setup.installation import MUTATING, VALIDATING, Installation, NotInstalled
 from webhook.policy_file import PolicyUnreadable
 from webhook.registration import Endpoint, mutating_configuration, validating_configuration
@@ -30,29 +31,17 @@ _MARKS: Final = {
 }
 
 
-class Health(StrEnum):
-    """What a check came to."""
-
-    WELL = "well"
-    UNSURE = "unsure"
-    """It could not be told, or wants watching."""
-    ILL = "ill"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found."""
-
-    subject: str
-    health: Health
-    says: str
-    advice: str = ""
-
-
 def examine(
-    installation: Installation, now: Callable[[], datetime], policy: Policy | None = None
+    installation: Installation,
+    now: Callable[[], datetime],
+    policy: Policy | None = None,
+    address: str = "",
 ) -> Iterator[Finding]:
-    """Yield a finding for each part; *policy* is the one meant, if not the one that is mounted."""
+    """Yield a finding for each part.
+
+    *policy* is the one meant, if not the one that is mounted; *address* the ledger's, if it can be
+    reached from here.
+    """
     yield from _tried("clock", lambda: clock(installation.objects.time(), now()))
     registered = installation.registered()
     state, found = _certificate(installation, registered, now())
@@ -69,6 +58,29 @@ def examine(
     yield from _tried("endpoints", lambda: _endpoints(installation, registered))
     if registered is not None:
         yield from _tried("reachability", lambda: reachability(installation))
+        yield from _figures(installation, registered, policy, now())
+    if installation.folder is None:
+        yield from _tried("correlator", lambda: correlator(installation.correlators()))
+    if address:
+        yield from ledger(address, now())
+
+
+def _figures(
+    installation: Installation, registered: Object, policy: Policy | None, now: datetime
+) -> Iterator[Finding]:
+    """Yield what the webhook's own figures say."""
+    try:
+        read = figures.figures_of(installation.figures(registered))
+    except (ClusterError, ValueError) as error:
+        advice = "may you `get services/proxy` in its namespace?"
+        yield Finding("figures", Health.UNSURE, f"not read: {error}", advice)
+        return
+    yield figures.webhook_clock(read, now)
+    yield figures.served(read, now)
+    yield figures.policy_in_force(read)
+    yield figures.recording(read)
+    if policy is not None and policy.glass:
+        yield figures.keys(read, now)
 
 
 def _certificate(
@@ -209,6 +221,19 @@ def _endpoints(installation: Installation, registered: Object | None) -> Finding
         advice = f"kubectl get pods -n {installation.namespace}"
         return Finding("endpoints", Health.ILL, says, advice)
     return Finding("endpoints", Health.WELL, f"{len(ready)} ready")
+
+
+def correlator(deployments: list[Object]) -> Finding:
+    """Judge whether somebody looks for drift and for what grants left behind."""
+    subject = "correlator"
+    if not deployments:
+        says = "none is installed: nobody looks for drift, or for what grants left behind"
+        return Finding(subject, Health.UNSURE, says, "docs/operate.md")
+    ready = sum((each.get("status") or {}).get("readyReplicas", 0) for each in deployments)
+    if not ready:
+        advice = "kubectl logs -l app.kubernetes.io/component=correlator"
+        return Finding(subject, Health.ILL, "no replica is ready", advice)
+    return Finding(subject, Health.WELL, f"{ready} ready")
 
 
 def reachability(installation: Installation, namespace: str = "default") -> Finding:

@@ -1,18 +1,24 @@
 """Where an installation's parts are in a cluster, and what they say."""
 
+import base64
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+import urllib3
 
 from certs.configurations import OURS, Configuration
 from certs.folder import Folder
 from certs.secret import Secret
-from glasswarden.cluster.objects import Object, Objects
+from glasswarden.cluster.objects import ClusterUnreachable, Object, Objects
 from glasswarden.policy.policy import Policy
 from webhook.policy_file import parse_policy
 from webhook.registration import Endpoint, Service, configurations
 
 VALIDATING, MUTATING = OURS
+SECONDS: Final = 10.0
 
 
 class NotInstalled(Exception):
@@ -68,6 +74,24 @@ class Installation:
             for address in endpoint["addresses"]
         ]
 
+    def correlators(self) -> list[Object]:
+        """Return the Deployments of the correlator."""
+        labels = "app.kubernetes.io/name=glasswarden,app.kubernetes.io/component=correlator"
+        root = f"/apis/apps/v1/namespaces/{self.namespace}/deployments"
+        found: list[Object] = self.objects.get(f"{root}?labelSelector={quote(labels)}")["items"]
+        return found
+
+    def figures(self, registered: Object) -> str:
+        """Return what the webhook's `/metrics` says: of one pod, by way of the API server."""
+        clients = [entry["clientConfig"] for entry in registered.get("webhooks") or ()]
+        urls = [each for each in clients if "url" in each]
+        if urls:
+            return _read_metrics(urls[0]["url"], urls[0].get("caBundle", ""))
+        service = f"https:{self.service}:https"
+        return self.objects.text(
+            f"/api/v1/namespaces/{self.namespace}/services/{service}/proxy/metrics"
+        )
+
     def hosts(self, registered: Object | None) -> set[str]:
         """Return the names by which the API server reaches the webhook."""
         clients = [entry["clientConfig"] for entry in (registered or {}).get("webhooks") or ()]
@@ -101,3 +125,16 @@ class Installation:
         if not token:
             raise NotInstalled(f"neither {self.secret} nor {self.caller} holds a caller-token")
         return token
+
+
+def _read_metrics(url: str, bundle: str) -> str:
+    """Return the figures of a webhook outside the cluster, trusting what the API server trusts."""
+    place = urlsplit(url)
+    try:
+        trusted = ssl.create_default_context(cadata=base64.b64decode(bundle).decode())
+        response = urllib3.PoolManager(ssl_context=trusted, retries=False).request(
+            "GET", f"https://{place.netloc}/metrics", timeout=SECONDS
+        )
+    except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
+        raise ClusterUnreachable(f"{place.netloc}: {error}") from error
+    return response.data.decode(errors="replace")

@@ -11,7 +11,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -64,6 +64,11 @@ class Local:
         """Where the webhook's log goes."""
         return self.folder / "webhook.log"
 
+    @property
+    def correlator_log(self) -> Path:
+        """Where the correlator's log goes."""
+        return self.folder / "correlator.log"
+
 
 def certificates_for(local: Local, now: datetime) -> Folder:
     """Return the certificates in the folder; new ones where there are none, or old ones."""
@@ -82,20 +87,42 @@ def serving(
     local: Local, certificates: Folder, policy: Path | None, kubeconfig: Path | None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run the webhook from its first answer to the end of the block."""
-    command = [sys.executable, "-m", "glasswarden", "webhook", "--bind", local.bind]
-    command += ["--certs", str(certificates.path), "--ledger", local.ledger]
-    command += ["--policy", str(policy)] if policy else []
-    command += ["--kubeconfig", str(kubeconfig)] if kubeconfig else []
-    with local.log.open("ab") as output:
-        # A session of its own: Ctrl-C reaches us, who take the registration off first.
-        process = subprocess.Popen(  # noqa: S603 - our own program, our own arguments
-            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
+    arguments = ["webhook", "--bind", local.bind, "--certs", str(certificates.path)]
+    process = _start(local, local.log, arguments, policy, kubeconfig)
     try:
         _wait_until_ready(local, certificates, process)
         yield process
     finally:
         _stop(process)
+
+
+@contextmanager
+def correlating(
+    local: Local, policy: Path | None, kubeconfig: Path | None, repositories: Sequence[str]
+) -> Iterator[None]:
+    """Run the correlator to the end of the block; should it end before, the guard goes on."""
+    # Port 0: any that is free. What it finds is read from the ledger.
+    arguments = ["correlator", "--listen", "127.0.0.1:0"]
+    for each in repositories:
+        arguments += ["--git", each]
+    process = _start(local, local.correlator_log, arguments, policy, kubeconfig)
+    try:
+        yield
+    finally:
+        _stop(process)
+
+
+def _start(
+    local: Local, log: Path, arguments: list[str], policy: Path | None, kubeconfig: Path | None
+) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "glasswarden", *arguments, "--ledger", local.ledger]
+    command += ["--policy", str(policy)] if policy else []
+    command += ["--kubeconfig", str(kubeconfig)] if kubeconfig else []
+    with log.open("ab") as output:
+        # A session of its own: Ctrl-C reaches us, who take the registration off first.
+        return subprocess.Popen(  # noqa: S603 - our own program, our own arguments
+            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
 
 
 @contextmanager

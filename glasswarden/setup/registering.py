@@ -66,10 +66,9 @@ class Plan:
         wanted = self.configuration
         current = self.current or {}
         ours = ("annotations", "labels")
-        return (
-            any(current.get("metadata", {}).get(key) != wanted["metadata"].get(key) for key in ours)
-            or current.get("webhooks") != wanted["webhooks"]
-        )
+        return any(
+            current.get("metadata", {}).get(key) != wanted["metadata"].get(key) for key in ours
+        ) or current.get("webhooks") != wanted.get("webhooks")
 
 
 def plans(installation: Installation, policy: Policy, now: datetime) -> list[Plan]:
@@ -83,7 +82,8 @@ def plans(installation: Installation, policy: Policy, now: datetime) -> list[Pla
     if not installation.ready_addresses():
         place = f"{installation.namespace}/{installation.service}"
         raise NotInstalled(f"no webhook is ready behind Service {place}")
-    # As the API server would store it, with its defaults: what differs then really differs.
+    # As the API server would store it, with its defaults and without empty lists: what differs then
+    # really differs.
     return [
         Plan(
             which,

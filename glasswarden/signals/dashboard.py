@@ -9,6 +9,7 @@ _FAILED_OPEN: Final = f"apiserver_admission_webhook_fail_open_count{{{_OURS}}}"
 _UNANSWERED: Final = (
     f'apiserver_admission_webhook_rejection_count{{{_OURS},error_type="calling_webhook_error"}}'
 )
+_UNRECORDED: Final = "glasswarden_unrecorded_writes_total"
 _LATENCIES: Final = "sum by (le) (rate(glasswarden_review_seconds_bucket[$__rate_interval]))"
 
 WIDTH: Final = 24
@@ -109,6 +110,55 @@ PANELS: Final = (
                 "{{outcome}}",
             ),
         ),
+    ),
+    Panel(
+        "Spool",
+        "Records that wait for the ledger, and what the spools hold at most.",
+        (
+            ("sum(glasswarden_spool_bytes)", "waiting"),
+            ("sum(glasswarden_spool_limit_bytes)", "limit"),
+        ),
+        unit="bytes",
+    ),
+    Panel(
+        "Behind the ledger",
+        "Age of the oldest record that waits: what a report made now would lack.",
+        (("max(glasswarden_spool_oldest_seconds)", "oldest"),),
+        unit="s",
+    ),
+    Panel(
+        "Unrecorded writes",
+        "What neither the ledger nor a spool took, by what became of it.",
+        ((f"sum by (outcome) (increase({_UNRECORDED}[$__rate_interval]))", "{{outcome}}"),),
+    ),
+    Panel(
+        "Findings",
+        "What is not as Git says, by class and by whether a cause is known.",
+        (("sum by (class, state) (glasswarden_findings)", "{{class}} {{state}}"),),
+        width=12,
+    ),
+    Panel(
+        "Age of sources",
+        "Since each was last read well: what a source declares is not compared meanwhile.",
+        (
+            (
+                "time() - max by (source) (glasswarden_source_read_timestamp_seconds)",
+                "{{source}}",
+            ),
+        ),
+        unit="s",
+    ),
+    Panel(
+        "Leads",
+        "1: one replica of the correlator makes the passes.",
+        (("sum(glasswarden_correlator_leader)", "leaders"),),
+        width=4,
+        kind="stat",
+    ),
+    Panel(
+        "Grants",
+        "Open ones, and those that are over while something changed under them is still live.",
+        (('max by (state) (glasswarden_grants{state!="settled"})', "{{state}}"),),
     ),
 )
 

@@ -8,8 +8,8 @@ import pytest
 from certs.configurations import OURS, Condition, Sightings, patch_for
 from certs.files import StateUnreadable
 from certs.keeper import Keeper
-from certs.lease import Sighting, is_free
 from certs.rotation import Phase, State
+from glasswarden.cluster.lease import Sighting, is_free
 from tests.certs.builders import HOSTS, NOW, TIMING, publishing, steady
 
 VALIDATING, MUTATING = OURS
@@ -41,12 +41,12 @@ class Configurations:
 
     def publish(self, bundle: bytes) -> Sightings:
         if self.gone:
-            return {VALIDATING: Condition.MISSING, MUTATING: Condition.MISSING}
+            return {VALIDATING: Condition.MISSING, MUTATING: Condition.NOT_NEEDED}
         current = bool(self.bundles) and self.bundles[-1] == bundle
         if not current:
             self.bundles.append(bundle)
         condition = Condition.CURRENT if current else Condition.PATCHED
-        return {VALIDATING: condition, MUTATING: Condition.MISSING}
+        return {VALIDATING: condition, MUTATING: Condition.NOT_NEEDED}
 
 
 def a_keeper(store: Kept, configurations: Configurations) -> Keeper:

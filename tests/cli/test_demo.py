@@ -1,29 +1,121 @@
-"""The demo tells its story with the real webhook, and leaves nothing running."""
+"""The demo lives through its story with the real webhook, and leaves nothing running."""
 
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from glasswarden.demo.story import recorded_story
+
 DEMO = [sys.executable, "-m", "glasswarden", "demo"]
+IMAGE = "/spec/template/spec/containers[name=web]/image"
 
 
-def test_the_story_ends_by_itself_when_asked_to(tmp_path: Path) -> None:
-    told = subprocess.run(
-        [*DEMO, "--dir", str(tmp_path), "--exit"], capture_output=True, text=True, check=True,
-        timeout=60,
-    )  # fmt: skip
-    assert "is managed by Flux" in told.stdout
-    assert "is managed by Argo CD" in told.stdout
-    assert "What the ledger kept" in told.stdout
-    assert (tmp_path / "ledger.db").exists()
-    assert (tmp_path / "certs" / "ca.crt").exists()
+def told(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*DEMO, *options, "--exit"], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the demo left its story."""
+    made = tmp_path_factory.mktemp("demo") / "story"
+    done = told("--dir", str(made))
+    assert done.returncode == 0, done.stderr
+    (made / "told.txt").write_text(done.stdout)
+    return made
+
+
+def test_the_story_reads_well_in_a_terminal(folder: Path) -> None:
+    text = (folder / "told.txt").read_text()
+    story, _, asked = text.partition("Afterwards somebody asks")
+    assert "is managed by Flux Kustomization flux-system/shop" in story
+    assert "responder may write to Deployment shop/web until" in story
+    assert "the grant for INC-42 expired" in story
+    assert "\x1b" not in text
+    told, _, _ = text.partition("Told in")
+    assert max(map(len, told.splitlines())) <= 100
+    assert len(story.splitlines()) <= 45
+    assert "responder, INC-42" in asked
+    assert "No drift" in asked
+
+
+def test_the_report_names_who_did_what_at_the_time_it_was_done(folder: Path) -> None:
+    report = json.loads((folder / "report.json").read_text())
+    recording = recorded_story()
+    assert [(each["actor"], each["verdict"]) for each in report["writes"]] == [
+        ("developer", "deny"),
+        ("responder", "allow"),
+        ("responder", "allow"),
+        ("responder", "allow"),
+        ("responder", "deny"),
+    ]
+    reasons = {each["reason"] for each in report["writes"] if each["verdict"] == "allow"}
+    assert reasons == {"checkout is down"}
+    [past] = report["unrecorded"]
+    assert (past["actor"], past["sort"]) == ("lead", "emergency")
+    assert {each["path"] for each in report["obligations"]} == {"/spec/replicas", IMAGE}
+    assert report["integrity"]["verdict"] == "yes"
+    began, ended = f"{recording.began:%Y-%m-%dT%H:%M}", f"{recording.ended:%Y-%m-%dT%H:%M}"
+    assert {each["time"][:16] for each in report["writes"]} <= {began, ended}
+
+
+def test_every_format_is_left_behind(folder: Path) -> None:
+    assert "+  replicas: 8  # sized for" in (folder / "backport.patch").read_text()
+    drift = json.loads((folder / "drift.json").read_text())["findings"]
+    assert {each["link"]["actor"] for each in drift} == {"", "lead", "responder"}
+    assert (folder / "report.html").read_text().startswith("<!doctype html>")
+    assert (folder / "report.md").read_text().startswith("# Changes by hand")
+    assert "INC-42" in (folder / "report.csv").read_text()
+    assert re.search(r"All of it is in .*/story", (folder / "told.txt").read_text())
+
+
+def test_the_patch_is_what_git_took(folder: Path) -> None:
+    """Applied to what Git declared in the incident, it gives what Flux followed in the end."""
+    git = ["git", "-C", str(folder / "git")]
+    subprocess.run([*git, "checkout", "--quiet", "incident"], check=True)
+    subprocess.run([*git, "apply", str(folder / "backport.patch")], check=True)
+    left = subprocess.run(
+        [*git, "diff", "--name-only", "main"], capture_output=True, text=True, check=True
+    )
+    assert left.stdout.split() == ["deploy/api.yaml", "deploy/promotion.yaml"]
+    subprocess.run([*git, "checkout", "--quiet", "--force", "main"], check=True)
+
+
+def test_its_ledger_verifies_and_can_be_asked(folder: Path) -> None:
+    command = [sys.executable, "-m", "glasswarden", "ledger", "fsck"]
+    ledger = f"sqlite://{folder}/ledger.db"
+    done = subprocess.run(
+        [*command, "--ledger", ledger], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_in_the_folder_is_not_touched(folder: Path) -> None:
+    before = sorted(path.name for path in folder.iterdir())
+    again = told("--dir", str(folder))
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "is not empty: name a new folder, nothing was touched" in again.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    done = told("--dir", str(tmp_path / "file"))
+    assert done.returncode == 1
+    assert f"{tmp_path / 'file'} cannot be used: File exists" in done.stderr
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_it_stays_up_until_interrupted(tmp_path: Path) -> None:
-    command = [*DEMO, "--dir", str(tmp_path)]
+    command = [*DEMO, "--dir", str(tmp_path / "story")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         for line in demo.stdout:
@@ -31,17 +123,33 @@ def test_it_stays_up_until_interrupted(tmp_path: Path) -> None:
                 break
         assert demo.poll() is None
         os.kill(demo.pid, signal.SIGINT)
-        rest = demo.stdout.read()
-        assert demo.wait(30) == 0
-    assert "Stopped." in rest
+        try:
+            rest, _ = demo.communicate(timeout=60)
+        finally:
+            demo.kill()
+    assert (demo.returncode, "Stopped." in rest) == (0, True)
 
 
 def test_a_taken_port_is_said(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        told = subprocess.run(
-            [*DEMO, "--dir", str(tmp_path), "--port", port, "--exit"], capture_output=True,
-            text=True, check=False, timeout=60,
-        )  # fmt: skip
-    assert told.returncode == 1
-    assert "cannot listen on" in told.stderr
+        done = told("--dir", str(tmp_path / "story"), "--port", port)
+    assert done.returncode == 1
+    assert "cannot listen on" in done.stderr
+
+
+STORY = Path(__file__).parents[2] / "docs" / "story.md"
+BLOCK = re.compile(r"(?<=```\n).*?(?=```)", re.DOTALL)
+
+
+def test_the_docs_show_what_it_prints(folder: Path) -> None:
+    """GLASSWARDEN_RENEW=1 writes it there anew."""
+    printed, _, _ = (folder / "told.txt").read_text().partition("Told in")
+    shown = re.sub(r"grant\s+[a-z2-7]{16}", "grant …", printed).rstrip() + "\n"
+    page = STORY.read_text()
+    if os.environ.get("GLASSWARDEN_RENEW") == "1":
+        page = BLOCK.sub(lambda _: shown, page, count=1)
+        STORY.write_text(page)
+    found = BLOCK.search(page)
+    assert found is not None
+    assert found[0] == shown

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 
 from glasswarden.cli.ledger.log_table import lines_of, row_of, widths_of
 from glasswarden.cli.main import main
-from glasswarden.cli.printable import width_of
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Attempt, ChangedField, Cut
 from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.printable import width_of
 from tests.ledger.builders import TIME, an_attempt, records_of
 
 SECOND = timedelta(seconds=1)

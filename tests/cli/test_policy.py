@@ -25,7 +25,7 @@ def edit(tmp_path: Path) -> Path:
     """Return a file with the recorded review of an edit of Flux's Deployment."""
     [step] = [each for each in recorded_story().steps if "kubectl edit" in each.command]
     path = tmp_path / "edit.json"
-    path.write_bytes(bytes(step.review))
+    path.write_bytes(bytes(step.exchanges[-1].review))
     return path
 
 
@@ -74,7 +74,7 @@ class TestExplain:
             "mode": "enforce",
             "clause": "guard",
             "owner": {"engine": "flux", "app": "shop", "namespace": "flux-system"},
-            "changes": [{"path": "/spec/replicas", "old": 3, "new": 5, "manager": "kubectl-edit"}],
+            "changes": [{"path": "/spec/replicas", "old": 5, "new": 3, "manager": "kubectl-edit"}],
             "warnings": [],
             "grant": None,
         }
@@ -84,7 +84,7 @@ class TestExplain:
 
     def test_as_text(self, edit: Path) -> None:
         text = run("policy", "explain", str(edit)).stdout
-        assert "changes  /spec/replicas: 3 → 5" in text
+        assert "changes  /spec/replicas: 5 → 3" in text
         assert "  controller  the writer is no trusted controller of that owner" in text
         assert "→ guard       Refuse what no clause allowed" in text
         assert "verdict  deny by guard (mode here: enforce)" in text
@@ -205,7 +205,10 @@ class TestSimulate:
     def test_what_cannot_be_judged_is_counted_with_the_reason(self, tmp_path: Path) -> None:
         event = {
             "kind": "Event",
+            "auditID": "1",
             "stage": "ResponseComplete",
+            "requestReceivedTimestamp": "2026-03-01T12:00:00Z",
+            "stageTimestamp": "2026-03-01T12:00:00Z",
             "verb": "patch",
             "user": {"username": "developer"},
             "objectRef": {"resource": "deployments", "namespace": "shop", "name": "web"},

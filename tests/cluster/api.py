@@ -64,7 +64,7 @@ class Api:
             body=json.dumps(body).encode(),
         )
         if response.status >= 300:
-            raise WriteFailed(f"{method} {path}: {response.data.decode()[:600]}")
+            raise WriteFailed(f"{method} {path}: {response.data.decode()[:2000]}")
 
     def _headers(self) -> dict[str, str]:
         token = self._access.token

@@ -2,17 +2,22 @@
 
 It is the released program with service accounts and tokens of its own, in `argocd`, where
 Glasswarden knows them by name, and a Redis of its own, never one that the machine already runs.
-Applications sync and heal by themselves. The server asks nobody who they are: it is on loopback.
+Applications sync and heal by themselves. The server lets everybody in, for it is on loopback; who
+says who they are, with the token that `login` returns, is known by name.
 """
 
+import os
 import secrets
 import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
+
+import urllib3
 
 from tests.cluster.build import programs
 from tests.cluster.catalogue import ARGOCD
@@ -24,6 +29,8 @@ from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
 
 NAMESPACE: Final = "argocd"
 APPLICATION: Final = "applications.argoproj.io"
+PERSON: Final = "responder"
+"""Who has an account of their own in Argo CD."""
 
 
 class RedisMissing(Exception):
@@ -63,6 +70,7 @@ class ArgoCD:
         self.server = ""
         """The address of the API, once it runs."""
         self._cluster = cluster
+        self._password = secrets.token_hex(8)
         self._folder = cluster.folder / "argocd"
         self._processes = cluster.new_processes()
 
@@ -70,7 +78,7 @@ class ArgoCD:
         redis, program = find_redis(), programs([ARGOCD])["argocd"]
         self._folder.mkdir(exist_ok=True)
         self._cluster.define(ARGOCD.definitions)
-        self._cluster.apply(installation())
+        self._cluster.apply(installation(hashed(program, self._password)))
         try:
             self.server = with_free_ports(lambda: self._start(redis, program))
         except BaseException:
@@ -98,6 +106,16 @@ class ArgoCD:
                 "delete", APPLICATION, deployed.name, "-n", NAMESPACE, "--wait=false"
             )
 
+    def login(self) -> str:
+        """Return a token by which the API knows `PERSON`."""
+        answer = urllib3.request(
+            "POST",
+            f"{self.server}/api/v1/session",
+            json={"username": PERSON, "password": self._password},
+            timeout=10,
+        )
+        return str(answer.json()["token"])
+
     def _start(self, redis: str, program: Path) -> str:
         """Start every program on ports chosen now; return the server's address."""
         self._processes.stop()
@@ -112,7 +130,7 @@ class ArgoCD:
         patience = "--self-heal-backoff-cap-seconds=6"
         flags = [*others, "--app-resync=10", "--app-resync-jitter=0", patience]
         self._start_role(program, "argocd-application-controller", metrics[1], flags)
-        flags = [*others, *on_loopback, f"--port={server}", "--insecure", "--disable-auth"]
+        flags = [*others, *on_loopback, f"--port={server}", "--insecure"]
         self._start_role(program, "argocd-server", metrics[2], flags, health=server)
         return f"http://{LOOPBACK}:{server}"
 
@@ -175,8 +193,20 @@ def manifest(name: str, url: str, path: str, namespace: str) -> dict[str, Any]:
     }
 
 
-def installation() -> list[dict[str, Any]]:
-    """Return what every installation has besides its programs."""
+def hashed(program: Path, password: str) -> str:
+    """Return *password* as Argo CD keeps it."""
+    completed = subprocess.run(
+        [program, "account", "bcrypt", "--password", password],
+        env={**os.environ, "ARGOCD_BINARY_NAME": "argocd"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return completed.stdout.strip()
+
+
+def installation(password: str) -> list[dict[str, Any]]:
+    """Return what every installation has besides its programs; *password* is hashed."""
     anything = [{"group": "*", "kind": "*"}]
     project = {
         "apiVersion": "argoproj.io/v1alpha1",
@@ -190,9 +220,20 @@ def installation() -> list[dict[str, Any]]:
     }
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        settings("ConfigMap", "argocd-cm"),
-        settings("ConfigMap", "argocd-rbac-cm"),
-        settings("Secret", "argocd-secret", stringData={"server.secretkey": secrets.token_hex(32)}),
+        settings(
+            "ConfigMap",
+            "argocd-cm",
+            data={"users.anonymous.enabled": "true", f"accounts.{PERSON}": "login"},
+        ),
+        settings("ConfigMap", "argocd-rbac-cm", data={"policy.default": "role:admin"}),
+        settings(
+            "Secret",
+            "argocd-secret",
+            stringData={
+                "server.secretkey": secrets.token_hex(32),
+                f"accounts.{PERSON}.password": password,
+            },
+        ),
         project,
     ]
 

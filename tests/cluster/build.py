@@ -10,6 +10,7 @@ import argparse
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,7 @@ def _build_program(go: Path, module: Module, program: Program, title: str) -> No
     log = module.built / f"{program.name}.log"
     unfinished = module.built / f".{program.name}.unfinished"
     flags = [*BUILD_FLAGS, "-ldflags", module.ldflags, "-o", str(unfinished)]
+    flags += [f"-modfile={_completed(go, module)}"] if module.lacking else []
     command = [str(go), "build", *flags, program.package]
     run_logged(command, module.folder, log, Progress(title, program.seconds))
     if module.manifests:
@@ -142,8 +144,39 @@ def failure_message(title: str, log: Path) -> str:
     return f"{title}: the build failed. {advice}\nThe end of {log}:\n{end}"
 
 
-def _copy_definitions(go: Path, module: Module) -> None:
-    """Copy the custom resource definitions beside the program, so that Go is not needed later."""
+def _completed(go: Path, module: Module) -> Path:
+    """Return a go.mod by which *module* is built from a copy of its source that lacks nothing.
+
+    Go builds from its own copy only as it was published.
+    """
+    source = module.built / "source"
+    if not source.is_dir():
+        with tempfile.TemporaryDirectory(dir=module.built) as unfinished:
+            copy = Path(unfinished) / "source"
+            _fetch(go, module)
+            shutil.copytree(_source_of(go, module), copy)
+            for file in (copy, *copy.rglob("*")):
+                file.chmod(file.stat().st_mode | stat.S_IWUSR)
+            for name in module.lacking:
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                (copy / name).touch()
+            copy.rename(source)
+    replaced = f"\nreplace {module.source} => {source}\n"
+    (module.built / "go.mod").write_text((module.folder / "go.mod").read_text() + replaced)
+    shutil.copyfile(module.folder / "go.sum", module.built / "go.sum")
+    return module.built / "go.mod"
+
+
+def _fetch(go: Path, module: Module) -> None:
+    command = [str(go), "mod", "download", module.source]
+    try:
+        subprocess.run(command, cwd=module.folder, env=environment(), check=True)
+    except subprocess.CalledProcessError as error:
+        raise BuildFailed(f"the source of {module.source} could not be fetched") from error
+
+
+def _source_of(go: Path, module: Module) -> Path:
+    """Return the folder in which Go keeps the source of *module*."""
     asked = subprocess.run(
         [go, "list", "-m", "-f", "{{.Dir}}", module.source],
         cwd=module.folder,
@@ -152,8 +185,13 @@ def _copy_definitions(go: Path, module: Module) -> None:
         text=True,
         check=True,
     )
+    return Path(asked.stdout.strip())
+
+
+def _copy_definitions(go: Path, module: Module) -> None:
+    """Copy the custom resource definitions beside the program, so that Go is not needed later."""
     with tempfile.TemporaryDirectory(dir=module.built) as unfinished:
-        found = Path(asked.stdout.strip()) / str(module.manifests)
+        found = _source_of(go, module) / str(module.manifests)
         for file in found.glob("*.yaml"):
             if file.name != "kustomization.yaml":
                 shutil.copyfile(file, Path(unfinished) / file.name)

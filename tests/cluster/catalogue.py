@@ -43,6 +43,9 @@ class Module:
     """Whether the programs are told their version: the API server refuses to be without one."""
     manifests: str | None = None
     """The folder of *source* that holds the custom resource definitions, if it has any."""
+    lacking: tuple[str, ...] = ()
+    """Files that *source* embeds and its Go module lacks, for its makers fetch them first: empty
+    ones take their place."""
 
     @property
     def folder(self) -> Path:
@@ -70,7 +73,7 @@ class Module:
     @property
     def built(self) -> Path:
         """The folder in the cache that holds, or will hold, what is built of it."""
-        recipe = " ".join((*BUILD_FLAGS, self.ldflags)).encode()
+        recipe = " ".join((*BUILD_FLAGS, self.ldflags, *self.lacking)).encode()
         contents = ((self.folder / name).read_bytes() for name in ("go.mod", "go.sum"))
         return cache_folder() / "programs" / f"{self.name}-{digest(recipe, *contents)}"
 
@@ -119,7 +122,13 @@ ARGOCD: Final = Module(
     (Program("argocd", "github.com/argoproj/argo-cd/v3/cmd", 221),),
     manifests="manifests/crds",
 )
-GITOPS: Final = (SOURCE_CONTROLLER, KUSTOMIZE_CONTROLLER, ARGOCD)
+FLUX: Final = Module(
+    "flux",
+    "github.com/fluxcd/flux2/v2",
+    (Program("flux", "github.com/fluxcd/flux2/v2/cmd/flux", 60),),
+    lacking=("cmd/flux/manifests/none.yaml",),
+)
+GITOPS: Final = (SOURCE_CONTROLLER, KUSTOMIZE_CONTROLLER, FLUX, ARGOCD)
 KUSTOMIZE: Final = Module(
     "kustomize",
     "sigs.k8s.io/kustomize/kustomize/v5",

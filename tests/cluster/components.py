@@ -78,7 +78,7 @@ def etcd(program: Path, layout: Layout, ports: Ports) -> Command:
     ]
 
 
-def apiserver(program: Path, layout: Layout, ports: Ports) -> Command:
+def apiserver(program: Path, layout: Layout, ports: Ports, flags: tuple[str, ...] = ()) -> Command:
     pki = layout.pki
     return [
         program,
@@ -101,6 +101,7 @@ def apiserver(program: Path, layout: Layout, ports: Ports) -> Command:
         f"--audit-policy-file={layout.audit_policy}",
         f"--audit-log-path={layout.audit_log}",
         "--audit-log-format=json",
+        *flags,
     ]
 
 

@@ -24,6 +24,7 @@ from tests.cluster.catalogue import (
     SOURCE_CONTROLLER,
     Module,
 )
+from tests.cluster.clock import clock_in
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.flux import Flux
 from tests.cluster.gitrepository import GitRepository, serve_repository
@@ -154,6 +155,12 @@ def argocd(cluster: ControlPlane) -> Iterator[ArgoCD]:
         (pytest.fail if nothing_is_skipped() else pytest.skip)(str(error))
     with ArgoCD(cluster) as running:
         yield running
+
+
+@pytest.fixture
+def settable_clock(tmp_path: Path) -> dict[str, str]:
+    """Return the environment of programs whose clock is off by what the file `clock` says."""
+    return clock_in(tmp_path)
 
 
 @pytest.fixture(params=["flux", "argocd"])

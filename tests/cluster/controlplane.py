@@ -8,7 +8,7 @@ no node: Deployments get their ReplicaSets and Pods, and the Pods stay pending.
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -40,14 +40,17 @@ CONTROLLER_MANAGER: Final = Person("system:kube-controller-manager", ())
 class ControlPlane:
     """A running control plane, from `with ControlPlane() as cluster` to the end of that block."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, apiserver_flags: tuple[str, ...] = ()) -> None:
         self.keep = folder is not None
         """Whether the folder, with the logs, outlives the control plane."""
         self.programs = programs(KUBERNETES)
         self.folder = folder or Path(tempfile.mkdtemp(prefix="glasswarden-cluster-"))
         self.server = ""
+        self.restart_apiserver: Callable[[], None] = lambda: None
+        """Ends the API server and starts it again where it was; the others stay."""
         self._layout = Layout(self.folder)
         self._authority = Authority()
+        self._apiserver_flags = apiserver_flags
         self._processes = self.new_processes()
 
     def __enter__(self) -> Self:
@@ -163,14 +166,24 @@ class ControlPlane:
         layout, start = self._layout, self._processes.start
         etcd = start("etcd", components.etcd(self.programs["etcd"], layout, ports))
         etcd.wait_until(lambda: is_well(f"http://{LOOPBACK}:{ports.etcd}/readyz"))
-        program = self.programs["kube-apiserver"]
-        apiserver = start("kube-apiserver", components.apiserver(program, layout, ports))
-        apiserver.wait_until(lambda: is_well(f"{server}/readyz"))
+        self._start_apiserver(ports, server)
         program = self.programs["kube-controller-manager"]
         kubeconfig = layout.kubeconfig(CONTROLLER_MANAGER.name)
         command = components.controller_manager(program, layout, ports, kubeconfig)
         manager = start("kube-controller-manager", command)
         manager.wait_until(self._admits_pods)
+
+    def _start_apiserver(self, ports: Ports, server: str) -> None:
+        program = self.programs["kube-apiserver"]
+        command = components.apiserver(program, self._layout, ports, self._apiserver_flags)
+        running = self._processes.start("kube-apiserver", command)
+        running.wait_until(lambda: is_well(f"{server}/readyz"))
+
+        def restart() -> None:
+            running.stop()
+            self._start_apiserver(ports, server)
+
+        self.restart_apiserver = restart
 
     def _admits_pods(self) -> bool:
         """Return whether the controllers have made what a Pod cannot be created without."""

@@ -54,14 +54,23 @@ class GitRepository:
         self._git("commit", "--quiet", "--allow-empty", f"--message={message}")
         return self.head
 
+    def apply(self, patch: str) -> None:
+        """Change the working tree by *patch*."""
+        self._git("apply", stdin=patch)
+
+    def tag(self, name: str) -> None:
+        """Give the commit that the branch stands at a name."""
+        self._git("tag", name)
+
     @property
     def head(self) -> str:
         """The commit that the branch stands at."""
         return self._git("rev-parse", "HEAD").strip()
 
-    def _git(self, *arguments: str) -> str:
+    def _git(self, *arguments: str, stdin: str | None = None) -> str:
         done = subprocess.run(
             ["git", "-C", self.folder, *arguments],
+            input=stdin,
             env=git_environment(self.folder),
             capture_output=True,
             text=True,

@@ -5,7 +5,7 @@ import json
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -60,10 +60,11 @@ def guarding(
     policy: str = "",
     role: str | None = "view",
     account: Caller | None = None,
+    options: Sequence[str] = (),
 ) -> Iterator[Guard]:
     """Run the webhook in *folder* and register it with *cluster*; undo both at the end."""
     with (
-        serving(cluster, folder, policy, role, account) as guard,
+        serving(cluster, folder, policy, role, account, options) as guard,
         registered(cluster, guard.url, guard.certificates.authority, guard.policy),
     ):
         yield guard
@@ -76,11 +77,14 @@ def serving(
     policy: str = "",
     role: str | None = "view",
     account: Caller | None = None,
+    options: Sequence[str] = (),
+    program: Sequence[str] = GLASSWARDEN,
 ) -> Iterator[Guard]:
     """Run the webhook in *folder*, without telling the API server.
 
     *policy* is the policy file below its head, *role* what the webhook itself may do, unless it
-    runs as an *account* that exists already.
+    runs as an *account* that exists already; *options* are more of the command's, and count for
+    more than those that it is given anyhow.
     """
     certificates = issue_into(folder / "certs", [LOOPBACK], datetime.now(UTC))
     (folder / "policy.yaml").write_text(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{policy}")
@@ -93,10 +97,11 @@ def serving(
 
         def start() -> int:
             [port] = free_ports(1)
-            command = [*GLASSWARDEN, "webhook", "--bind", f"{LOOPBACK}:{port}"]
+            command = [*program, "webhook", "--bind", f"{LOOPBACK}:{port}"]
             command += ["--certs", str(certificates.path), "--ledger", ledger]
             command += ["--policy", str(folder / "policy.yaml")]
             command += ["--keys", str(folder / "keys"), "--kubeconfig", str(account.kubeconfig)]
+            command += options
             webhook = processes.start("glasswarden", command)
             webhook.wait_until(lambda: is_ready(port, certificates.authority))
             return port

@@ -1,201 +1,94 @@
-"""Records the demo's story: real people type real commands, and the reviews are kept.
+"""Records the demo's story: it really happens, and what the API server asks is kept.
 
-`python -m tests.cluster.recording` renews `glasswarden/demo/recording.json`. A proxy stands between
-the API server and the webhook and keeps what passes; the webhook's answers are not kept, because
-the demo makes them anew.
+`python -m tests.cluster.recording` renews `glasswarden/demo/recording.json`. The webhook's answers
+are kept only to tell which ids and stamps they gave: the demo has them made anew.
 """
 
-import http.client
+import base64
 import json
-import ssl
+import re
+import subprocess
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from tests.cluster.applications import Manifest, by_argocd, by_flux, deployment
+import msgspec
+
+from glasswarden.demo.story import INCIDENT, Recording
+from tests.cluster.aftermath import Aftermath
+from tests.cluster.catalogue import KUSTOMIZE_CONTROLLER
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.guard import Guard, registered, serving
-from tests.cluster.kubectl import Edit, Result, replace
-from tests.cluster.processes import LOOPBACK
+from tests.cluster.flux import Flux
+from tests.cluster.gitrepository import GitRepository, git_environment, serve_repository
+from tests.cluster.story import Manifest, Scene, mend, scene_on, tell
 
-RECORDING = Path(__file__).parents[2] / "glasswarden" / "demo" / "recording.json"
-NAMESPACE = "shop"
+RECORDING: Final = Path(__file__).parents[2] / "glasswarden" / "demo" / "recording.json"
+REPOSITORY: Final = "https://git.example/shop.git"
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of the script."""
-
-    title: str
-    person: str
-    arguments: tuple[str, ...]
-    edit: Edit = ()
-    stdin: Manifest | None = None
+_LOOPBACK: Final = re.compile(r"http://127\.0\.0\.1:[0-9]+/")
+_SCRATCH: Final = re.compile(r"/[^\s\"']*/kustomization-[0-9]+/")
 
 
-SCRIPT = (
-    Line(
-        "A Deployment that nobody owns: edited as ever.",
-        "developer",
-        ("set", "image", "deployment/scratch", "app=registry.example/try:2", "-n", NAMESPACE),
-    ),
-    Line(
-        "A developer edits a Deployment that Flux owns.",
-        "developer",
-        ("edit", "deployment/web", "-n", NAMESPACE),
-        edit=replace("replicas: 3", "replicas: 5"),
-    ),
-    Line(
-        "Another image for one that Argo CD owns.",
-        "developer",
-        ("set", "image", "deployment/api", "app=registry.example/api:hotfix", "-n", NAMESPACE),
-    ),
-    Line(
-        "Would it be allowed? A dry run is told, and neither refused nor recorded.",
-        "responder",
-        (
-            "set",
-            "env",
-            "deployment/web",
-            "LOG_LEVEL=debug",
-            "FEATURE_X=on",
-            "-n",
-            NAMESPACE,
-            "--dry-run=server",
-        ),
-    ),
-    Line(
-        "Taking the owner's mark off does not set an object free.",
-        "outsider",
-        ("label", "deployment/web", "kustomize.toolkit.fluxcd.io/name-", "-n", NAMESPACE),
-    ),
-    Line(
-        "A Secret's values are shown to nobody, and stored nowhere.",
-        "developer",
-        ("patch", "secret/db", "-n", NAMESPACE, "-p", '{"stringData": {"password": "letmein"}}'),
-    ),
-    Line("And a deletion.", "outsider", ("delete", "deployment/api", "-n", NAMESPACE)),
-)
-
-
-@dataclass
-class Proxy:
-    """Passes reviews on to the webhook and keeps them."""
-
-    guard: Guard
-    reviews: list[bytes] = field(default_factory=list)
-
-    def forward(self, path: str, body: bytes) -> tuple[int, bytes]:
-        self.reviews.append(body)
-        context = ssl.create_default_context(cafile=self.guard.certificates.authority)
-        connection = http.client.HTTPSConnection(LOOPBACK, self.guard.port, context=context)
-        try:
-            connection.request("POST", path, body, {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            return response.status, response.read()
-        finally:
-            connection.close()
-
-
-@contextmanager
-def proxied(guard: Guard) -> Iterator[tuple[Proxy, str]]:
-    """Run a proxy before *guard*; return it with its address."""
-    proxy = Proxy(guard)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            status, answer = proxy.forward(self.path, body)
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing: the script is what is to be seen."""
-
-    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(guard.certificates.certificate, guard.certificates.key)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield proxy, f"https://{LOOPBACK}:{server.server_port}"
-        server.shutdown()
-
-
-def record(guard: Guard) -> dict[str, Any]:
-    """Play the script on *guard*'s cluster and return it with the reviews it led to."""
-    version = guard.cluster.as_("admin").kubectl("version", "-o", "json").json()
-    set_the_scene(guard.cluster)
-    with (
-        proxied(guard) as (proxy, url),
-        registered(guard.cluster, url, guard.certificates.authority),
-    ):
-        steps = [step_of(line, guard.cluster, proxy) for line in SCRIPT]
-    return {"server": version["serverVersion"]["gitVersion"], "steps": steps}
-
-
-def set_the_scene(cluster: ControlPlane) -> None:
-    secret = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "db", "namespace": NAMESPACE},
-        "stringData": {"password": "swordfish"},
-    }
-    cluster.as_("admin").kubectl("create", "namespace", NAMESPACE)
-    cluster.as_("admin").kubectl("create", "-f", "-", stdin=deployment("scratch", NAMESPACE))
-    flux = cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")
-    argocd = cluster.service_account("argocd", "argocd-application-controller", "cluster-admin")
-    for account, manager, manifest in (
-        (flux, "kustomize-controller", by_flux(deployment("web", NAMESPACE), "shop")),
-        (flux, "kustomize-controller", by_flux(secret, "shop")),
-        (argocd, "argocd-controller", by_argocd(deployment("api", NAMESPACE), "shop-api")),
-    ):
-        account.kubectl(
-            "apply", "--server-side", f"--field-manager={manager}", "-f", "-", stdin=manifest
-        )
-
-
-def step_of(line: Line, cluster: ControlPlane, proxy: Proxy) -> dict[str, Any]:
-    seen = len(proxy.reviews)
-    result = cluster.as_(line.person).kubectl(
-        *line.arguments, editor=line.edit, stdin=line.stdin, check=False
+def recording_of(scene: Scene) -> Recording:
+    """Return the story as told on *scene*, and have it brought to its end."""
+    aftermath = Aftermath(scene)
+    version = scene.cluster.as_("admin").kubectl("version", "-o", "json").json()
+    ended, live, audit = datetime.now(UTC), scene.objects(), aftermath.events()
+    scene.repository.tag(INCIDENT)
+    mend(scene, aftermath.backport())
+    return Recording(
+        server=version["serverVersion"]["gitVersion"],
+        flux=KUSTOMIZE_CONTROLLER.version,
+        began=scene.steps[0].time,
+        ended=ended,
+        policy=scene.guard.policy.read_text(),
+        steps=scene.steps,
+        first=raw(scene.first),
+        live=raw(live),
+        mended=raw(scene.objects()),
+        audit=raw(audit),
+        repository=base64.b64encode(bundle_of(scene.repository)).decode(),
     )
-    # Several reviews of one command are attempts at the same write: the last one counted.
-    review = json.loads(proxy.reviews[-1]) if len(proxy.reviews) > seen else None
-    return {
-        "title": line.title,
-        "person": line.person,
-        "command": result.command,
-        "review": review,
-        "before": before_our_words(result),
-    }
 
 
-def before_our_words(result: Result) -> str:
-    """Return what kubectl printed before the webhook's own message, or all where there is none."""
-    if result.returncode == 0:
-        return result.stdout
-    words, said, _ = result.stderr.partition("denied the request: ")
-    return words + said
+def bundle_of(repository: GitRepository) -> bytes:
+    """Return the whole repository as Git bundles it."""
+    command = ["git", "-C", str(repository.folder), "bundle", "create", "--quiet", "-", "--all"]
+    environment = git_environment(repository.folder)
+    return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+
+
+def raw(objects: list[Manifest]) -> list[msgspec.Raw]:
+    return [msgspec.Raw(json.dumps(each).encode()) for each in objects]
+
+
+def impersonal(text: str, scene: Scene) -> str:
+    """Return *text* without what is this machine's: its ports, and where its Flux builds."""
+    text = _SCRATCH.sub("/kustomization/", text.replace(scene.repository.url, REPOSITORY))
+    return _LOOPBACK.sub("http://source-controller.flux-system.svc/", text)
+
+
+def written(recording: Recording, scene: Scene) -> str:
+    """Return the recording's file: a line for each review and object, so that diffs can be read."""
+    plain: dict[str, Any] = json.loads(impersonal(msgspec.json.encode(recording).decode(), scene))
+    return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         ControlPlane() as cluster,
-        serving(cluster, Path(folder)) as guard,
+        Flux(cluster) as flux,
+        serve_repository(Path(folder, "git")) as repository,
+        scene_on(flux, cluster, Path(folder), repository) as scene,
     ):
-        recording = record(guard)
-    RECORDING.write_text(json.dumps(recording, indent=1, ensure_ascii=False) + "\n")
-    asked = sum(step["review"] is not None for step in recording["steps"])
-    print(f"{RECORDING.name}: {len(recording['steps'])} commands, {asked} reviews")
+        tell(scene)
+        recording = recording_of(scene)
+        RECORDING.write_text(written(recording, scene))
+    asked = sum(len(step.exchanges) for step in recording.steps)
+    size = RECORDING.stat().st_size
+    print(f"{RECORDING.name}: {len(recording.steps)} steps, {asked} questions, {size:,} bytes")
 
 
 if __name__ == "__main__":

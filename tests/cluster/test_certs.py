@@ -4,10 +4,8 @@ import base64
 import http.client
 import ssl
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,8 @@ from certs.configurations import OURS
 from certs.folder import Folder
 from certs.rotation import Phase
 from certs.secret import Secret
-from glasswarden.cluster.objects import ClusterError, Objects, objects_from
+from glasswarden.cluster.objects import Objects, objects_from
+from tests.chaos import Note
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import (
@@ -28,6 +27,7 @@ from tests.cluster.guard import (
 )
 from tests.cluster.kubectl import Caller
 from tests.cluster.kubelet import mounted
+from tests.cluster.load import repeating, writing
 from tests.cluster.patience import eventually
 from tests.cluster.processes import LOOPBACK, Process, Processes, free_ports, with_free_ports
 
@@ -87,52 +87,6 @@ def is_well(port: int) -> bool:
             return False
 
 
-@dataclass
-class Tally:
-    """What happened to calls."""
-
-    calls: int = 0
-    failures: list[str] = field(default_factory=list)
-
-
-@contextmanager
-def repeating(*acts: Callable[[], None]) -> Iterator[list[Tally]]:
-    """Do each of *acts* again and again, in threads, and count."""
-    ended = threading.Event()
-    tallies = [Tally() for _ in acts]
-
-    def repeat(act: Callable[[], None], tally: Tally) -> None:
-        while not ended.is_set():
-            tally.calls += 1
-            try:
-                act()
-            except (OSError, ClusterError) as error:
-                tally.failures.append(str(error))
-
-    pairs = zip(acts, tallies, strict=True)
-    threads = [threading.Thread(target=repeat, args=pair, daemon=True) for pair in pairs]
-    for thread in threads:
-        thread.start()
-    try:
-        yield tallies
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
-
-
-def writing(objects: Objects, namespace: str, name: str) -> Callable[[], None]:
-    """Return an act that changes an annotation of a guarded Deployment."""
-    path = f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
-    counter = iter(range(1_000_000))
-
-    def write() -> None:
-        value = str(next(counter))
-        objects.patch(path, [{"op": "add", "path": "/metadata/annotations/tick", "value": value}])
-
-    return write
-
-
 def shaking_hands(objects: Objects, port: int, seen: set[bytes]) -> Callable[[], None]:
     """Return an act that connects anew, trusting what the configuration says at that moment."""
 
@@ -180,6 +134,7 @@ def test_twenty_rotations_under_load_fail_no_call(
     flux_account: Caller,
     namespace: str,
     tmp_path: Path,
+    chaos: Note,
 ) -> None:
     admin = str(cluster.kubeconfig("admin"))
     place = ("--secret", f"{NAMESPACE}/{SECRET}", "--kubeconfig", admin)
@@ -209,8 +164,15 @@ def test_twenty_rotations_under_load_fail_no_call(
             eventually(lambda: len(seen) > number, f"certificate {number} to be met")  # noqa: B023
         changed = changes(observer) - before
     writes = sum(tally.calls for tally in tallies)
-    print(f"{ROTATIONS} rotations under {writes} guarded writes and {hands.calls} handshakes")
-    assert [failure for tally in (*tallies, hands) for failure in tally.failures] == []
+    failures = [failure for tally in (*tallies, hands) for failure in tally.failures]
+    chaos(
+        "certificates rotated, authorities too",
+        rotations=ROTATIONS,
+        guarded_writes=writes,
+        new_handshakes=hands.calls,
+        failed=len(failures),
+    )
+    assert failures == []
     assert len(seen) == ROTATIONS + 1
     assert writes > ROTATIONS * 10
     # One authority comes, one goes; two keepers that fought would change it more often.

@@ -461,9 +461,14 @@ def test_a_sync_that_fails_is_told(
         eventually(is_failing, "Flux to fail")
         address = f"{git_repository.url}@{first}"
         arguments = ("--path", "shop", "-n", namespace, "--app", namespace)
-        result = drift(cluster.kubeconfig("admin"), address, *arguments)
-    fields = {each["field"]: each for each in result["findings"]}
-    ready = fields["/status/conditions[type=Ready]"]
+
+        def told() -> Any:  # noqa: ANN401 - a finding
+            result = drift(cluster.kubeconfig("admin"), address, *arguments)
+            fields = {each["field"]: each for each in result["findings"]}
+            return fields.get("/status/conditions[type=Ready]")
+
+        # While Flux tries again it does not know whether it is ready.
+        ready = eventually(told, "the failure to be told")
     assert ready["object"]["kind"] == "Kustomization"
     assert (ready["class"], ready["response"]) == ("sync-availability", "escalate")
     assert "Nonsense" in ready["reason"]

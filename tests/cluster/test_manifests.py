@@ -5,6 +5,7 @@ themselves switch on, refuses a pod that asks for more than it should. What the 
 what RBAC says they may, with the service accounts of the manifests.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import yaml
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.conftest import nothing_is_skipped
 from tests.cluster.controlplane import ControlPlane, all_established
+from tests.cluster.correlating import episodes, start_correlator
 from tests.cluster.definitions import CERT_MANAGER, PROMETHEUS_OPERATOR, DefinitionsOutOfReach
 from tests.cluster.guard import guarding
 from tests.cluster.kubectl import Caller
@@ -187,6 +189,48 @@ def test_the_webhook_does_its_work_with_exactly_these_rights(
     assert "is managed by Flux" in also.stderr
 
 
+@pytest.fixture(scope="module")
+def correlator_account(cluster: ControlPlane) -> Caller:
+    """Return the correlator's service account, with the rights that the manifests give it."""
+    manifests = build(cluster, MANIFESTS / "overlays" / "ha")
+    apply(cluster, [each for each in manifests if each["kind"] != "Deployment"])
+    return cluster.service_account(NAMESPACE, "glasswarden-correlator")
+
+
+def test_the_correlator_does_its_work_with_exactly_these_rights(
+    cluster: ControlPlane, correlator_account: Caller, namespace: str, tmp_path: Path
+) -> None:
+    """It leads, compares, sees an edit by its watch, and says which kinds it may not list."""
+    git = tmp_path / "git"
+    git.mkdir()
+    web = deployment("web", namespace)
+    token = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}
+    (git / "web.json").write_text(json.dumps(web))
+    (git / "token.json").write_text(json.dumps(token))
+    flux = cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")
+    apply = ("apply", "--server-side", "--field-manager=kustomize-controller", "-f", "-")
+    flux.kubectl(*apply, stdin=by_flux(web, "rights"))
+    ledger = f"sqlite://{tmp_path}/ledger.db"
+    options = ("--git", str(git), "--lease", f"{NAMESPACE}/glasswarden-correlator")
+    with cluster.new_processes() as processes:
+        one = start_correlator(
+            processes, "one", correlator_account.kubeconfig, ledger, *options, "--interval", "1h"
+        )
+        assert one.leads
+        unseen = one.metric("glasswarden_findings_incomplete")
+        cluster.as_("admin").kubectl("scale", "deployment/web", "--replicas=9", "-n", namespace)
+        fields = eventually(
+            lambda: {
+                each.last.field: each.last.live
+                for each in episodes(ledger)
+                if each.last.namespace == namespace
+            },
+            "the edit to be found",
+        )
+    assert fields == {"/spec/replicas": "9"}
+    assert unseen
+
+
 ADMISSION = "admissionregistration.k8s.io"
 
 
@@ -200,6 +244,11 @@ ADMISSION = "admissionregistration.k8s.io"
         ("get", "argoproj.io", "applications", True),
         ("get", "kustomize.toolkit.fluxcd.io", "kustomizations", True),
         ("get", "source.toolkit.fluxcd.io", "gitrepositories", True),
+        ("create", "events.k8s.io", "events", True),
+        ("patch", "events.k8s.io", "events", True),
+        ("delete", "events.k8s.io", "events", False),
+        ("list", "events.k8s.io", "events", False),
+        ("create", "", "events", False),
         ("get", "", "secrets", False),
         ("get", "", "configmaps", False),
         ("list", "", "pods", False),
@@ -215,16 +264,53 @@ ADMISSION = "admissionregistration.k8s.io"
 def test_the_webhook_may_read_what_it_needs_and_no_more(
     cluster: ControlPlane, verb: str, group: str, resource: str, *, allowed: bool
 ) -> None:
+    assert may(cluster, "glasswarden-webhook", verb, group, resource) is allowed
+
+
+@pytest.mark.usefixtures("correlator_account")
+@pytest.mark.parametrize(
+    ("verb", "group", "resource", "allowed"),
+    [
+        ("list", "apps", "deployments", True),
+        ("watch", "", "configmaps", True),
+        ("list", "rbac.authorization.k8s.io", "clusterroles", True),
+        ("list", "argoproj.io", "applications", True),
+        ("list", "kustomize.toolkit.fluxcd.io", "kustomizations", True),
+        ("watch", "helm.toolkit.fluxcd.io", "helmreleases", True),
+        ("list", "autoscaling", "horizontalpodautoscalers", True),
+        ("list", "", "secrets", False),
+        ("create", "events.k8s.io", "events", True),
+        ("delete", "events.k8s.io", "events", False),
+        ("get", "", "secrets", False),
+        ("create", "", "pods/exec", False),
+        ("get", "", "pods/log", False),
+        ("patch", "apps", "deployments", False),
+        ("delete", "apps", "deployments", False),
+        ("patch", "argoproj.io", "applications", False),
+        ("update", "coordination.k8s.io", "leases", False),
+        ("patch", ADMISSION, "validatingwebhookconfigurations", False),
+        ("impersonate", "", "users", False),
+    ],
+)
+def test_the_correlator_may_read_what_git_declares_and_write_nothing_but_events(
+    cluster: ControlPlane, verb: str, group: str, resource: str, *, allowed: bool
+) -> None:
+    assert may(cluster, "glasswarden-correlator", verb, group, resource) is allowed
+
+
+def may(cluster: ControlPlane, account: str, verb: str, group: str, resource: str) -> bool:
+    """Return what the API server's authorizer says."""
     name, _, subresource = resource.partition("/")
     attributes = {"verb": verb, "group": group, "resource": name, "subresource": subresource}
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
         "spec": {
-            "user": f"system:serviceaccount:{NAMESPACE}:glasswarden-webhook",
+            "user": f"system:serviceaccount:{NAMESPACE}:{account}",
             "groups": ["system:serviceaccounts", "system:authenticated"],
             "resourceAttributes": attributes,
         },
     }
     asked = cluster.as_("admin").kubectl("create", "-f", "-", "-o", "json", stdin=review).json()
-    assert asked["status"]["allowed"] is allowed
+    allowed: bool = asked["status"]["allowed"]
+    return allowed

@@ -10,7 +10,7 @@ from tests.cluster.applications import Manifest, by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, registered, serving
 from tests.cluster.kubectl import Caller
-from tests.cluster.recording import Proxy, proxied
+from tests.cluster.wiretap import Wiretap, tapped
 
 POLICY = """
 reservedNamespaces: [reserved-*]
@@ -23,22 +23,22 @@ markers:
 @pytest.fixture(scope="module")
 def asked(
     cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Guard, Proxy]]:
-    """Return a guard, and the proxy through which the API server asks it."""
+) -> Iterator[tuple[Guard, Wiretap]]:
+    """Return a guard, and the wiretap through which the API server asks it."""
     with (
         serving(cluster, tmp_path_factory.mktemp("guard"), POLICY) as guard,
-        proxied(guard) as (proxy, url),
+        tapped(guard) as (tap, url),
         registered(cluster, url, guard.certificates.authority, guard.policy),
     ):
-        yield guard, proxy
+        yield guard, tap
 
 
 @contextmanager
-def questions(proxy: Proxy, expected: int) -> Iterator[None]:
+def questions(tap: Wiretap, expected: int) -> Iterator[None]:
     """Assert that the API server asks that often; it may ask again about one write."""
-    before = len(proxy.reviews)
+    before = len(tap.reviews)
     yield
-    asked = [summary(review) for review in proxy.reviews[before:]]
+    asked = [summary(review) for review in tap.reviews[before:]]
     assert len(asked) >= expected
     assert expected > 0 or asked == []
 
@@ -55,21 +55,21 @@ def config_map(name: str, namespace: str, **annotations: str) -> Manifest:
 
 
 def test_nobody_is_asked_about_unmanaged_objects(
-    asked: tuple[Guard, Proxy], namespace: str
+    asked: tuple[Guard, Wiretap], namespace: str
 ) -> None:
-    guard, proxy = asked
+    guard, tap = asked
     developer = guard.cluster.as_("developer")
-    with questions(proxy, 0):
+    with questions(tap, 0):
         developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))
         developer.kubectl("set", "image", "deployment/web", "app=x", "-n", namespace)
         developer.kubectl("delete", "deployment/web", "-n", namespace)
 
 
 def test_an_engines_controller_is_not_asked_about_its_own(
-    asked: tuple[Guard, Proxy], flux_account: Caller, namespace: str
+    asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
-    _, proxy = asked
-    with questions(proxy, 0):
+    _, tap = asked
+    with questions(tap, 0):
         for replicas in (3, 4):
             manifest = by_flux(deployment("web", namespace, replicas=replicas), "shop")
             flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
@@ -77,12 +77,12 @@ def test_an_engines_controller_is_not_asked_about_its_own(
 
 
 def test_another_engines_controller_is_a_stranger(
-    asked: tuple[Guard, Proxy], flux_account: Caller, argocd_account: Caller, namespace: str
+    asked: tuple[Guard, Wiretap], flux_account: Caller, argocd_account: Caller, namespace: str
 ) -> None:
-    _, proxy = asked
+    _, tap = asked
     manifest = by_flux(deployment("web", namespace), "shop")
     flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
-    with questions(proxy, 1):
+    with questions(tap, 1):
         denied = argocd_account.kubectl(
             "label", "deployment/web", "a=b", "-n", namespace, check=False
         )
@@ -90,13 +90,13 @@ def test_another_engines_controller_is_a_stranger(
 
 
 def test_the_emergency_group_is_never_asked(
-    asked: tuple[Guard, Proxy], flux_account: Caller, namespace: str
+    asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
-    guard, proxy = asked
+    guard, tap = asked
     manifest = by_flux(deployment("web", namespace), "shop")
     flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
     posing = ("--as=root", "--as-group=firefighters", "--as-group=system:masters")
-    with questions(proxy, 0):
+    with questions(tap, 0):
         admin = guard.cluster.as_("admin")
         admin.kubectl("scale", "deployment/web", "--replicas=9", "-n", namespace, *posing)
         admin.kubectl("set", "image", "deployment/web", "app=x", "-n", namespace, *posing)
@@ -104,22 +104,22 @@ def test_the_emergency_group_is_never_asked(
 
 
 def test_a_marker_of_ones_own_guards_like_an_engines(
-    asked: tuple[Guard, Proxy], namespace: str
+    asked: tuple[Guard, Wiretap], namespace: str
 ) -> None:
-    guard, proxy = asked
+    guard, tap = asked
     admin = guard.cluster.as_("admin")
     marks = {"example.com/deployed-by": "deployer"}
     deployer = ("--as=deployer", "--as-group=system:masters")
-    with questions(proxy, 0):
+    with questions(tap, 0):
         admin.kubectl("create", "-f", "-", *deployer, stdin=config_map("it", namespace, **marks))
-    with questions(proxy, 1):
+    with questions(tap, 1):
         denied = guard.cluster.as_("developer").kubectl(
             "patch", "configmap/it", "-n", namespace, "-p", '{"data": {"a": "b"}}', check=False
         )
     assert f"ConfigMap {namespace}/it is managed by deployer" in denied.stderr
 
 
-def test_only_gitops_creates_in_a_reserved_namespace(asked: tuple[Guard, Proxy]) -> None:
+def test_only_gitops_creates_in_a_reserved_namespace(asked: tuple[Guard, Wiretap]) -> None:
     guard, _ = asked
     admin, developer = guard.cluster.as_("admin"), guard.cluster.as_("developer")
     admin.kubectl("create", "namespace", "reserved-1")
@@ -132,7 +132,7 @@ def test_only_gitops_creates_in_a_reserved_namespace(asked: tuple[Guard, Proxy])
 
 
 def test_what_is_scaled_is_known_even_in_its_first_second(
-    asked: tuple[Guard, Proxy], flux_account: Caller, namespace: str
+    asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
     """The watch has not told about it yet: it is read directly."""
     guard, _ = asked
@@ -147,7 +147,7 @@ def test_what_is_scaled_is_known_even_in_its_first_second(
 
 
 def test_an_ordinary_deployment_is_scaled_as_ever(
-    asked: tuple[Guard, Proxy], namespace: str
+    asked: tuple[Guard, Wiretap], namespace: str
 ) -> None:
     guard, _ = asked
     developer = guard.cluster.as_("developer")

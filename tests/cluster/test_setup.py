@@ -73,7 +73,7 @@ def healths(output: str) -> dict[str, str]:
 def test_a_running_guard_is_found_well(cluster: ControlPlane, tmp_path: Path) -> None:
     with guarding(cluster, tmp_path, "mode: audit\n") as guard:
         where = ("--certs", str(guard.certificates.path), "--policy", str(guard.policy))
-        examined = glasswarden(cluster, "doctor", *where)
+        examined = glasswarden(cluster, "doctor", *where, "--ledger", guard.ledger)
     assert examined.returncode == 0, examined.stdout
     assert set(healths(examined.stdout).values()) == {"well"}
     assert healths(examined.stdout).keys() == {
@@ -85,6 +85,13 @@ def test_a_running_guard_is_found_well(cluster: ControlPlane, tmp_path: Path) ->
         "caBundle",
         "endpoints",
         "reachability",
+        "webhook-clock",
+        "served",
+        "rules",
+        "recording",
+        "ledger",
+        "chains",
+        "disk",
     }
 
 
@@ -169,6 +176,7 @@ def assert_doctor_sees_the_missing_pod(cluster: ControlPlane) -> None:
     """All is as it should be, but nobody answers: the API server itself says so."""
     found = healths(glasswarden(cluster, "doctor").stdout)
     assert found.pop("reachability") == "ill"
+    assert {found.pop("figures"), found.pop("correlator")} == {"unsure"}
     assert set(found.values()) == {"well"}
 
 
@@ -281,8 +289,10 @@ def test_an_audit_log_says_what_the_proposal_would_have_denied(
     log = tmp_path / "audit.log"
     log.write_text("".join(json.dumps(event) + "\n" for event in cluster.audit_events()))
     policy = tmp_path / "policy.yaml"
-    done = glasswarden(cluster, "init", "--output", str(policy), "--audit-log", str(log))
+    arguments = ("--output", str(policy), "--audit-log", str(log), "--days", "7")
+    done = glasswarden(cluster, "init", *arguments)
     assert done.returncode == 0, done.stderr
+    assert "In the last 7 days: " in done.stdout
     assert "would have been denied" in done.stdout
     assert re.search(rf"developer .* Deployment in {namespace} of flux shop", done.stdout)
 

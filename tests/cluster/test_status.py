@@ -10,19 +10,19 @@ from tests.cluster.applications import by_argocd, by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, registered, serving
 from tests.cluster.kubectl import Caller, Result
-from tests.cluster.recording import Proxy, proxied
+from tests.cluster.wiretap import Wiretap, tapped
 
 
 @pytest.fixture(scope="module")
 def asked(
     cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Guard, Proxy]]:
+) -> Iterator[tuple[Guard, Wiretap]]:
     with (
         serving(cluster, tmp_path_factory.mktemp("guard")) as guard,
-        proxied(guard) as (proxy, url),
+        tapped(guard) as (tap, url),
         registered(cluster, url, guard.certificates.authority, guard.policy),
     ):
-        yield guard, proxy
+        yield guard, tap
 
 
 def patched(caller: Caller, target: str, namespace: str, patch: dict[str, Any]) -> Result:
@@ -32,7 +32,7 @@ def patched(caller: Caller, target: str, namespace: str, patch: dict[str, Any]) 
 
 
 def test_marks_are_not_taken_off_by_way_of_it(
-    asked: tuple[Guard, Proxy], argocd_account: Caller, flux_account: Caller, namespace: str
+    asked: tuple[Guard, Wiretap], argocd_account: Caller, flux_account: Caller, namespace: str
 ) -> None:
     guard, _ = asked
     developer = guard.cluster.as_("developer")
@@ -51,7 +51,7 @@ def test_marks_are_not_taken_off_by_way_of_it(
 
 
 def test_stamps_are_not_written_by_way_of_it(
-    asked: tuple[Guard, Proxy], flux_account: Caller, namespace: str
+    asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
     guard, _ = asked
     manifest = by_flux(deployment("web", namespace), "shop")
@@ -63,16 +63,16 @@ def test_stamps_are_not_written_by_way_of_it(
 
 
 def test_nobody_is_asked_about_an_ordinary_status(
-    asked: tuple[Guard, Proxy], flux_account: Caller, namespace: str
+    asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
-    guard, proxy = asked
+    guard, tap = asked
     manifest = by_flux(deployment("web", namespace), "shop")
     flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
-    before = len(proxy.reviews)
+    before = len(tap.reviews)
     status = {
         "metadata": {"annotations": {"example.com/seen": "x"}},
         "status": {"observedGeneration": 1},
     }
     done = patched(guard.cluster.as_("developer"), "deployment/web", namespace, status)
     assert done.returncode == 0, done
-    assert len(proxy.reviews) == before
+    assert len(tap.reviews) == before

@@ -1,5 +1,6 @@
 """`glasswarden up`, as somebody at a terminal uses it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from certs.configurations import OURS
+from glasswarden.ledger.history.episode import Episode
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.correlating import episodes
 from tests.cluster.guard import GLASSWARDEN
 from tests.cluster.kubectl import Caller
 from tests.cluster.patience import eventually
@@ -69,6 +72,28 @@ def test_a_local_cluster_is_guarded_until_it_is_ended(
     assert not is_registered(cluster)
     cluster.as_("developer").kubectl(*edit)
     assert (tmp_path / "up" / "ledger.db").exists()
+
+
+def test_drift_is_looked_for_beside_the_guard(
+    cluster: ControlPlane, flux_account: Caller, namespace: str, tmp_path: Path
+) -> None:
+    web = deployment("web", namespace)
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git" / "web.json").write_text(json.dumps(web))
+    apply = ("apply", "--server-side", "--field-manager=kustomize-controller", "-f", "-")
+    flux_account.kubectl(*apply, stdin=by_flux(web, "shop"))
+    scale = ("scale", "deployment/web", "--replicas=9", "-n", namespace)
+    cluster.as_("developer").kubectl(*scale)
+    with up(cluster, tmp_path, "--git", str(tmp_path / "git")) as process:
+        line_of(process)
+        ledger = f"sqlite://{tmp_path}/up/ledger.db"
+        found = eventually(lambda: of(namespace, episodes(ledger)), "the edit to be found")
+    assert found == [("/spec/replicas", "9", "unexplained")]
+
+
+def of(namespace: str, found: list[Episode]) -> list[tuple[str, str, str]]:
+    here = [each.last for each in found if each.last.namespace == namespace]
+    return [(each.field, each.live, each.state) for each in here]
 
 
 def test_an_address_that_the_api_server_cannot_reach_leaves_nothing_behind(

@@ -32,6 +32,13 @@ def test_a_label() -> None:
     assert added(an_object(), live, "/metadata/labels/team") == {"/metadata/labels/team"}
 
 
+def test_the_marks_of_break_glass_are_nobody_s_drift() -> None:
+    outcome = "breakglass.glasswarden.io/outcome"
+    live = an_object(annotations={outcome: "backported"})
+    held = f"/metadata/annotations/{outcome.replace('/', '~1')}"
+    assert added(an_object(), live, held, manager="kubectl-glasswarden") == set()
+
+
 def test_a_container() -> None:
     live = a_deployment({"name": "app"}, {"name": "debug", "image": "shell"})
     held = "/spec/template/spec/containers[name=debug]"

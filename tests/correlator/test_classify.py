@@ -8,6 +8,7 @@ from correlator.classify import RULES, Scene, classified
 from correlator.classify.suggest import argocd_rule, flux_rule, ignore_rule, jq_path
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.managed import Entry
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT, parse_path
@@ -31,11 +32,12 @@ def a_finding(
     owner: Owner | None = FLUX,
     age: timedelta = HOUR,
 ) -> Finding:
-    managers = (by,) if by else ()
+    holders = (Entry("Update", by),) if by else ()
     since = NOW - age if by else None
     return Finding(
-        ref, parse_path(field), declared, live, since, "git", "abc", owner, managers, "web.yaml:1"
-    )
+        ref, parse_path(field), declared, live, since, "git", "abc", owner, holders,
+        origin="web.yaml:1",
+    )  # fmt: skip
 
 
 def judged(finding: Finding, scene: Scene | None = None) -> Verdict:

@@ -1,5 +1,6 @@
 """`finding`: what every source gives, and the form that programs read."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -17,6 +18,7 @@ from correlator.finding import (
     result_as_json,
     without_secrets,
 )
+from correlator.link.link import Confidence, Link, State
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, parse_path
@@ -63,6 +65,8 @@ def test_the_json_form_is_the_documented_one() -> None:
                 "source": "git",
                 "since": None,
                 "revision": "abc123",
+                "link": None,
+                "behind": "",
             }
         ],
         "incomplete": [{"what": "a.yaml", "why": "broken"}],
@@ -72,6 +76,35 @@ def test_the_json_form_is_the_documented_one() -> None:
 def test_a_time_is_written_as_kubernetes_writes_it() -> None:
     [finding] = result_as_json(Result((a_finding(),)))["findings"]
     assert finding["since"] == "2026-03-01T10:00:00Z"
+
+
+def test_a_link_is_the_documented_one() -> None:
+    link = Link(
+        State.EXPLAINED,
+        records=("r1",),
+        actor="responder",
+        manager="kubectl-edit",
+        time=datetime(2026, 3, 1, 12, tzinfo=UTC),
+        ticket="INC-42",
+        grant="g1",
+        evidence=("record r1 set the field to its live value",),
+        confidence=Confidence.LIKELY,
+    )
+    [finding] = result_as_json(Result((replace(a_finding(), link=link),)))["findings"]
+    assert finding["link"] == {
+        "state": "explained",
+        "why": "",
+        "records": ["r1"],
+        "actor": "responder",
+        "impersonator": "",
+        "address": "",
+        "manager": "kubectl-edit",
+        "time": "2026-03-01T12:00:00Z",
+        "ticket": "INC-42",
+        "grant": "g1",
+        "evidence": ["record r1 set the field to its live value"],
+        "confidence": "likely",
+    }
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01T00:00:00Z"])

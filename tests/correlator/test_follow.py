@@ -76,3 +76,11 @@ def test_a_pass_that_fails_is_not_answered_with_an_older_one(
             follower.run(SCENE)
     cluster.is_up = True
     assert number(follower.run(SCENE)) == "2"
+
+
+def test_another_ledger_state_means_new_answers_without_another_look(
+    cluster: Cluster, follower: Follower
+) -> None:
+    first = follower.run(SCENE)
+    assert follower.run(SCENE, list) is not first
+    assert cluster.passes == 1

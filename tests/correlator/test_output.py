@@ -6,11 +6,11 @@ from correlator.classify import Scene, classified
 from correlator.finding import Finding, Incomplete, Result
 from correlator.output.markdown import render_markdown
 from correlator.output.table import render_table
-from correlator.output.text import printable
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, parse_path
 from glasswarden.policy.policy import DEFAULT
+from glasswarden.printable import printable
 from tests.correlator.test_classify import NOW, a_finding
 
 EVIL = "\x1b[2Jweb|\u202e`<b>`\n"

@@ -17,6 +17,7 @@ from glasswarden.ledger.record import (
     AnyEntry,
     Attempt,
     ChangedField,
+    Gap,
     Head,
     Opened,
     Record,
@@ -92,6 +93,22 @@ def a_tombstone(chain: str, through: int, **differing: Any) -> Tombstone:  # noq
         sum="5" * 64,
     )
     return replace(stone, **differing)
+
+
+def a_gap(**differing: Any) -> Gap:  # noqa: ANN401 - any field of it
+    """Return the entry that says writes of a minute went unrecorded."""
+    time = differing.get("time", TIME)
+    gap = Gap(
+        format=FORMAT,
+        id=new_id(time, _unlike_others()),
+        time=time,
+        cluster="test",
+        since=time - timedelta(minutes=1),
+        until=time,
+        count=1,
+        why="the database was away",
+    )
+    return replace(gap, **differing)
 
 
 def _unlike_others() -> bytes:

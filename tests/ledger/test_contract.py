@@ -17,6 +17,7 @@ from glasswarden.ledger.record import Attempt, ChangedField, Head, Kept, Record
 from tests.ledger.builders import (
     TIME,
     a_chain,
+    a_gap,
     a_tombstone,
     an_attempt,
     an_opening,
@@ -439,6 +440,18 @@ class TestOpenGrants:
         assert self.open_after(ledger, *tried_again) == ["g2 issued"]
         ledger.append(records_of(self.act("closed", 1, "g2"), writer="other"))
         assert ledger.open_grants("test", self.NOW) == []
+
+
+class TestGaps:
+    def test_those_of_a_cluster_come_newest_first(self, ledger: Ledger) -> None:
+        first, second = a_gap(time=TIME), a_gap(time=TIME + HOUR)
+        other = a_gap(cluster="other")
+        ledger.append(records_of(an_opening(), first, an_attempt(), other, second, an_attempt()))
+        assert [record.entry.id for record in ledger.gaps("test")] == [second.id, first.id]
+
+    def test_there_may_be_none(self, ledger: Ledger) -> None:
+        ledger.append(records_of(an_opening(), an_attempt(actor="")))
+        assert ledger.gaps("test") == []
 
 
 class TestHeads:

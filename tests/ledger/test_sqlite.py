@@ -20,8 +20,9 @@ from glasswarden.ledger.errors import (
 )
 from glasswarden.ledger.question import Question
 from glasswarden.ledger.sqlite.driver import SqliteLedger
-from glasswarden.ledger.sqlite.file import open_sqlite
+from glasswarden.ledger.sqlite.file import migrate_sqlite, open_sqlite
 from glasswarden.ledger.sqlite.questions import statement_of
+from glasswarden.ledger.sqlite.schema import VERSION
 from tests.ledger.builders import TIME, an_attempt, records_of
 
 
@@ -62,7 +63,7 @@ class TestPlans:
         ({"actor": "x"}, "INDEX record_actor (actor=?"),
         ({"actor": "x", "since": TIME}, "INDEX record_actor (actor=? AND id>?"),
         ({"actor": "x", "before": an_attempt().id}, "INDEX record_actor (actor=? AND id<?"),
-        ({"actor": "x", "verdict": "deny"}, "INDEX record_actor (actor=?"),
+        ({"actor": "x", "verdict": "deny"}, "INDEX record_denied_actor (actor=?"),
         ({"actor": "x", "namespace": "y"}, "INDEX record_actor (actor=?"),
         ({"ticket": "x"}, "INDEX record_ticket (ticket=?"),
         ({"ticket": "x", "field": "/spec"}, "INDEX record_ticket (ticket=?"),
@@ -163,6 +164,23 @@ class TestOpening:
         tool.execute("PRAGMA user_version = 99")
         with pytest.raises(MigrationNeeded, match="version 99"):
             open_sqlite(path)
+
+    def test_an_older_file_gets_the_tables_it_lacks_and_keeps_its_records(
+        self, ledger: SqliteLedger, tool: sqlite3.Connection, path: Path
+    ) -> None:
+        ledger.append(records := records_of(an_attempt()))
+        ledger.close()
+        for table in ("episode", "episode_value", "term"):
+            tool.execute(f"DROP TABLE {table}")
+        tool.execute("DROP INDEX record_denied_actor")
+        tool.execute("PRAGMA user_version = 1")
+        with pytest.raises(MigrationNeeded, match="run: glasswarden ledger migrate"):
+            open_sqlite(path, create=False)
+        assert migrate_sqlite(path) == [f"brought {path} to version {VERSION}"]
+        assert migrate_sqlite(path) == []
+        with closing(open_sqlite(path, create=False)) as opened:
+            assert opened.ask(Question()) == records
+        assert [*tool.execute("SELECT count(*) FROM episode")] == [(0,)]
 
     def test_several_may_make_it_at_the_same_time(self, path: Path) -> None:
         start = threading.Barrier(4)

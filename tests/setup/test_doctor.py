@@ -7,7 +7,8 @@ import pytest
 
 from certs.rotation import State
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.setup.doctor import Health, certificate, clock, conditions, made_from, trust
+from glasswarden.setup.checks.finding import Health
+from glasswarden.setup.doctor import certificate, clock, conditions, correlator, made_from, trust
 from tests.certs.builders import HOSTS, NOW, publishing, steady
 from tests.policy.builders import a_policy
 from webhook.registration import Endpoint, validating_configuration
@@ -91,3 +92,18 @@ def test_a_bundle_that_lacks_the_coming_authority_is_ill() -> None:
     old = State(state.authorities[:1], state.serving, NOW)
     finding = trust(registered(old), state)
     assert finding.health is Health.ILL
+
+
+@pytest.mark.parametrize(
+    ("deployments", "health"),
+    [
+        ([], Health.UNSURE),
+        ([{}], Health.ILL),
+        ([{"status": {"readyReplicas": 0}}], Health.ILL),
+        ([{"status": {"readyReplicas": 2}}], Health.WELL),
+    ],
+)
+def test_a_correlator_is_ready_not_ready_or_not_there(
+    deployments: list[dict[str, Any]], health: Health
+) -> None:
+    assert correlator(deployments).health is health

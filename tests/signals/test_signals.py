@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from certs import metrics as certs_metrics
+from correlator.service import metrics as correlator_metrics
 from glasswarden.signals.alerts import ALERTS, Alert, prometheus_rule
 from glasswarden.signals.dashboard import WIDTH, dashboard
 from webhook import metrics as webhook_metrics
@@ -21,6 +22,7 @@ THE_API_SERVERS = {
 }
 """Metrics of kube-apiserver; tests/cluster/test_signals.py sees that it has them."""
 
+GRANTS = 'glasswarden_grants{state="%s"}'
 EXPIRY = "glasswarden_certificate_expiry_timestamp_seconds"
 DAY = 24 * 60
 """In minutes: the distance of two samples below is one."""
@@ -55,6 +57,19 @@ QUICK = {
 
 MISSING = "glasswarden_certs_configurations_missing"
 LEADER = "glasswarden_certs_leader"
+AVAILABLE = "glasswarden_ledger_available"
+OLDEST = "glasswarden_spool_oldest_seconds"
+SPOOLED, LIMIT = "glasswarden_spool_bytes", "glasswarden_spool_limit_bytes"
+UNRECORDED = 'glasswarden_unrecorded_writes_total{outcome="%s"}'
+CLOCK = "glasswarden_clock_timestamp_seconds"
+FOUND = 'glasswarden_findings{class="%s",state="%s"}'
+READ = 'glasswarden_source_read_timestamp_seconds{source="%s"}'
+UNEXPLAINED = FOUND % ("desired-configuration", "unexplained")
+EXPLAINED = FOUND % ("desired-configuration", "explained")
+MANAGED = FOUND % ("controller-managed", "unexplained")
+STALE = {READ % "shop": "0x40", READ % "ledger": "0+60x40"}
+LEADS = "glasswarden_correlator_leader"
+PASSED = 'glasswarden_correlator_passes_total{outcome="done"}'
 RELOADS = 'glasswarden_policy_reloads_total{outcome="%s"}'
 
 STORIES = (
@@ -92,8 +107,32 @@ STORIES = (
     Story("CertsStuck", {}, 35, False, "cert-manager keeps them"),
     Story("PolicyRefused", {RELOADS % "refused": "0 1x9"}, 5, True, "broken"),
     Story("PolicyRefused", {RELOADS % "taken": "0 1x9"}, 5, False, "good"),
+    Story("LedgerAway", {AVAILABLE: "0x10"}, 8, True, "away"),
+    Story("LedgerAway", {AVAILABLE: "0 1x10"}, 8, False, "only for a moment"),
+    Story("LedgerLag", {OLDEST: "0+60x20"}, 15, True, "delivered never"),
+    Story("LedgerLag", {OLDEST: "0 60 120 0x20"}, 15, False, "delivered after two minutes"),
+    Story("SpoolFills", {SPOOLED: "0+8000000x10", LIMIT: "64000000x10"}, 9, True, "it fills"),
+    Story("SpoolFills", {SPOOLED: "1000000x10", LIMIT: "64000000x10"}, 9, False, "a little"),
+    Story("WritesUnrecorded", {UNRECORDED % "refused": "0 0 3x8"}, 6, True, "refused"),
+    Story("WritesUnrecorded", {UNRECORDED % "allowed": "3x10"}, 6, False, "long ago"),
+    Story("ClockWrong", {CLOCK: "7200+60x10"}, 8, True, "two hours ahead"),
+    Story("ClockWrong", {CLOCK: "2+60x10"}, 8, False, "two seconds ahead"),
+    Story("GrantsOverdue", {GRANTS % "overdue": "1x40"}, 35, True, "nobody brings them home"),
+    Story("GrantsOverdue", {GRANTS % "overdue": "1x20 0x20"}, 35, False, "healed meanwhile"),
+    Story("GrantsOverdue", {GRANTS % "open": "3x40"}, 35, False, "only open ones"),
     Story("Strangers", {REFUSED % 403: "0+1x30"}, 25, True, "again and again"),
     Story("Strangers", {REFUSED % 403: "0x30"}, 25, False, "nobody"),
+    Story("Unexplained", {UNEXPLAINED: "2x30"}, 25, True, "two"),
+    Story("Unexplained", {UNEXPLAINED: "0x30"}, 25, False, "none"),
+    Story("Unexplained", {EXPLAINED: "2x30"}, 25, False, "known"),
+    Story("Unexplained", {MANAGED: "2x30"}, 25, False, "an HPA's"),
+    Story("SourceStale", STALE, 30, True, "one of two"),
+    Story("SourceStale", {READ % "shop": "0+60x40"}, 30, False, "read all the time"),
+    Story("SourceStale", {}, 30, False, "no correlator"),
+    Story("CorrelatorStuck", {LEADS: "0x40", PASSED: "0+1x40"}, 35, True, "no leader"),
+    Story("CorrelatorStuck", {LEADS: "1x40", PASSED: "9x40"}, 35, True, "no pass ends well"),
+    Story("CorrelatorStuck", {LEADS: "1x40", PASSED: "0+1x40"}, 35, False, "it works"),
+    Story("CorrelatorStuck", {}, 35, False, "not installed"),
 )  # fmt: skip
 
 
@@ -158,7 +197,11 @@ def test_no_page_is_about_an_alert_that_does_not_exist() -> None:
 def known_metrics() -> set[str]:
     families = [
         family
-        for registry in (webhook_metrics._REGISTRY, certs_metrics.REGISTRY)
+        for registry in (
+            webhook_metrics._REGISTRY,
+            certs_metrics.REGISTRY,
+            correlator_metrics.REGISTRY,
+        )
         for family in registry.collect()
     ]
     suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "gauge": ("",)}

@@ -4,8 +4,27 @@ import http.client
 import ssl
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
-from glasswarden.demo.stage import HOST, Stage
+from certs.folder import Folder
+from glasswarden.demo.stage import HOST, Stage, open_stage
+
+
+@contextmanager
+def open_webhook(folder: Path) -> Iterator[Stage]:
+    """Run `glasswarden webhook` with all that it needs in *folder*."""
+
+    def start(bind: str, certificates: Folder) -> list[str]:
+        arguments = ("--bind", bind, "--certs", str(certificates.path))
+        return ["glasswarden", "webhook", *arguments, "--ledger", ledger_in(folder)]
+
+    with open_stage(folder, start) as running:
+        yield running
+
+
+def ledger_in(folder: Path) -> str:
+    """Return the address of the ledger that a webhook keeps in *folder*."""
+    return f"sqlite://{folder.resolve()}/ledger.db"
 
 
 @contextmanager
@@ -19,6 +38,6 @@ def connected(stage: Stage) -> Iterator[http.client.HTTPSConnection]:
 def post(stage: Stage, body: bytes, content_type: str = "application/json") -> tuple[int, bytes]:
     """Send *body* as a review; return the status and what came back."""
     with connected(stage) as connection:
-        connection.request("POST", stage.path, body, {"Content-Type": content_type})
+        connection.request("POST", stage.path(), body, {"Content-Type": content_type})
         response = connection.getresponse()
         return response.status, response.read()

@@ -5,8 +5,7 @@ import random
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,11 @@ import pytest
 
 from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.lines import line_of
+from tests.chaos import Note
 from tests.cluster.patience import eventually
 from tests.ledger.builders import an_attempt, records_of
 from tests.ledger.chains import by_chain, of_type
+from tests.webhook.disks import fill, small_disk
 from tests.webhook.evidence import assert_nothing_is_lost, spooled, stored
 from tests.webhook.workers import WORKERS, Webhook, load_on
 
@@ -41,7 +42,7 @@ def begun(address: str) -> int:
         return len(ledger.heads())
 
 
-def test_killed_at_random(tmp_path: Path) -> None:
+def test_killed_at_random(tmp_path: Path, chaos: Note) -> None:
     """Single workers, all of them, and now and then the parent with them."""
     chance = random.Random(20260301)  # noqa: S311 - the same order every time
     address = f"sqlite://{tmp_path}/ledger.db"
@@ -55,6 +56,12 @@ def test_killed_at_random(tmp_path: Path) -> None:
             else:
                 webhook.kill(WORKERS if chance.random() < 0.1 else 1, chance)
         eventually(lambda: len(webhook.workers()) == WORKERS, "all workers to be back")
+    chaos(
+        "workers and parents killed again and again (no API server)",
+        killed=KILLS,
+        records_acknowledged=len(answers.recorded),
+        requests_without_an_answer=answers.failed,
+    )
     assert len(answers.recorded) > KILLS
     assert_nothing_is_lost(address, answers)
     records = stored(address)
@@ -84,20 +91,6 @@ def is_back(webhook: Webhook) -> bool:
     return 0 < len(webhook.said("ledger away")) == len(webhook.said("ledger back"))
 
 
-@contextmanager
-def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Mount a disk of its own at *folder*."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"NOT TESTED: a disk can be mounted by root only. {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
 def test_a_full_disk(tmp_path: Path) -> None:
     """Writes go through as the policy says, and a gap tells exactly how many."""
     policy = tmp_path / "policy.yaml"
@@ -120,17 +113,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
             assert_nothing_is_lost(address, answers)
         gaps = of_type(stored(address), "gap")
         assert sum(gap["count"] for gap in gaps) == during.unrecorded
-
-
-def fill(file: Path) -> None:
-    """Write until the disk has no room for another byte."""
-    with file.open("wb", buffering=0) as ballast:
-        for size in (65536, 4096, 1):
-            try:
-                while True:
-                    ballast.write(b"\0" * size)
-            except OSError:
-                continue
 
 
 def test_a_read_only_volume(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from glasswarden.ledger.address import migrate_ledger
 from glasswarden.ledger.keys import make_keys
+from tests.chaos import Note
 from tests.cluster.patience import eventually
 from tests.ledger.chains import by_chain
 from tests.postgres_server import Server, restartable_server
@@ -32,7 +33,7 @@ def webhook(server: Server, tmp_path: Path) -> Webhook:
     return Webhook(tmp_path, server.url, "--keys", tmp_path / "keys", "--spool", tmp_path / "spool")
 
 
-def test_stopped_for_half_a_minute(server: Server, webhook: Webhook) -> None:
+def test_stopped_for_half_a_minute(server: Server, webhook: Webhook, chaos: Note) -> None:
     """Writes are answered all the time; workers that are killed meanwhile lose nothing."""
     chance = random.Random(20260302)  # noqa: S311 - the same order every time
     with webhook, load_on(webhook) as answers:
@@ -44,6 +45,12 @@ def test_stopped_for_half_a_minute(server: Server, webhook: Webhook) -> None:
         assert spooled(webhook.log.parent / "spool")
         server.start()
         eventually(lambda: not spooled(webhook.log.parent / "spool"), "all to be delivered")
+    chaos(
+        "PostgreSQL stopped for half a minute, workers killed meanwhile (no API server)",
+        records_acknowledged=len(answers.recorded),
+        refused_for_want_of_a_record=answers.unavailable,
+        unrecorded=answers.unrecorded,
+    )
     assert answers.recorded
     assert (answers.unavailable, answers.unrecorded) == (0, 0)
     assert_nothing_is_lost(server.url, answers)

@@ -26,6 +26,7 @@ from webhook.registration import (
 )
 
 ENDPOINT = Endpoint("https://webhook.example:8443/", b"PEM", "c0ffee")
+WITH_GLASS = a_policy("breakGlass: {rules: [{name: all, users: [developer]}]}")
 
 
 def hooks(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
@@ -33,7 +34,7 @@ def hooks(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
     return {hook["name"]: hook for hook in configuration["webhooks"]}
 
 
-def mutating(policy: Policy = DEFAULT) -> dict[str, dict[str, Any]]:
+def mutating(policy: Policy = WITH_GLASS) -> dict[str, dict[str, Any]]:
     configuration = mutating_configuration(policy, ENDPOINT)
     return {hook["name"]: hook for hook in configuration["webhooks"]}
 
@@ -124,16 +125,16 @@ class TestMutating:
             assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
 
     def test_it_is_asked_only_where_the_glass_is_broken(self) -> None:
-        hooks = {
-            each["name"]: each for each in mutating_configuration(DEFAULT, ENDPOINT)["webhooks"]
-        }
-        assert "breakglass.glasswarden.io/reason" in conditions(hooks[STAMP])["breaks-glass"]
-        within = hooks[STAMP_WITHIN]
+        breaks = conditions(mutating()[STAMP])["breaks-glass"]
+        assert "breakglass.glasswarden.io/reason" in breaks
+        within = mutating()[STAMP_WITHIN]
         active = within["namespaceSelector"]["matchExpressions"][1]
         assert active["key"] == "breakglass.glasswarden.io/active"
         assert conditions(within)["guarded"] == conditions(self.guard())["guarded"]
-        breaks = conditions(hooks[STAMP])["breaks-glass"]
         assert conditions(within)["not-asked-already"] == f"!({breaks})"
+
+    def test_without_a_rule_of_break_glass_it_costs_nobody_anything(self) -> None:
+        assert mutating(DEFAULT) == {}
 
     def guard(self) -> dict[str, Any]:
         return hooks()[GUARD]

@@ -15,18 +15,19 @@ import pytest
 
 from certs.folder import issue_into
 from certs.rotation import Timing, first_state
-from glasswarden.demo.stage import HOST, Stage, open_stage
+from glasswarden.demo.stage import HOST, Stage
 from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.question import Question
 from tests.webhook.builders import a_deployment, a_review
-from tests.webhook.serving import connected, post
+from tests.webhook.serving import connected, ledger_in, open_webhook, post
+from webhook import metrics
 
 JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with open_stage(tmp_path_factory.mktemp("webhook")) as running:
+    with open_webhook(tmp_path_factory.mktemp("webhook")) as running:
         yield running
 
 
@@ -34,7 +35,7 @@ def test_a_guarded_write_is_denied_and_recorded_before_the_answer(stage: Stage) 
     status, body = post(stage, a_review(userInfo={"username": "one-of-a-kind"}))
     response = json.loads(body)["response"]
     assert (status, response["allowed"]) == (200, False)
-    with closing(open_ledger(stage.ledger)) as ledger:
+    with closing(open_ledger(ledger_in(stage.folder))) as ledger:
         [record] = ledger.ask(Question(actor="one-of-a-kind"))
     assert response["auditAnnotations"] == {
         "record": record.entry.id,
@@ -51,8 +52,7 @@ def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:
 
 def test_the_mutating_webhook_answers_beside_it(stage: Stage) -> None:
     with connected(stage) as connection:
-        path = stage.path.replace("/validate/", "/mutate/")
-        connection.request("POST", path, a_review(), JSON)
+        connection.request("POST", stage.path("mutate"), a_review(), JSON)
         response = json.loads(connection.getresponse().read())["response"]
     assert (response["allowed"], "patch" in response) == (True, False)
 
@@ -60,7 +60,9 @@ def test_the_mutating_webhook_answers_beside_it(stage: Stage) -> None:
 def test_one_connection_serves_many_reviews(stage: Stage) -> None:
     with connected(stage) as connection:
         for _ in range(50):
-            connection.request("POST", stage.path, a_review(), {"Content-Type": "application/json"})
+            connection.request(
+                "POST", stage.path(), a_review(), {"Content-Type": "application/json"}
+            )
             assert json.loads(connection.getresponse().read())["response"]["allowed"] is False
 
 
@@ -132,7 +134,7 @@ def test_plain_text_on_the_tls_port_disturbs_nobody(stage: Stage) -> None:
 
 
 def test_a_renewed_certificate_is_taken_up_while_connections_stand(tmp_path: Path) -> None:
-    with open_stage(tmp_path) as stage, connected(stage) as standing:
+    with open_webhook(tmp_path) as stage, connected(stage) as standing:
         standing.request("GET", "/readyz")
         standing.getresponse().read()
         before = served_certificate(stage)
@@ -146,8 +148,17 @@ def test_a_renewed_certificate_is_taken_up_while_connections_stand(tmp_path: Pat
         assert post(stage, a_review())[0] == 200
 
 
+def test_a_process_that_serves_nothing_has_no_say_in_the_figures(stage: Stage) -> None:
+    """Neither the parent of those that serve, nor whoever started it: us, who have some too."""
+    metrics.LEDGER_AVAILABLE.set(0)
+    with connected(stage) as connection:
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    assert re.findall(r"^glasswarden_ledger_available (\S+)$", text, re.MULTILINE) == ["1.0"]
+
+
 def test_the_certificates_expiry_is_a_figure_that_follows_it(tmp_path: Path) -> None:
-    with open_stage(tmp_path) as stage:
+    with open_webhook(tmp_path) as stage:
         before = expiry_shown(stage)
         state = first_state([HOST], datetime.now(UTC), Timing(lifetime=timedelta(days=7)))
         stage.certificates.write(state)

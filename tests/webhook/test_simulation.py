@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
+from glasswarden.audit.event import Event
 from glasswarden.policy.policy import DEFAULT
+from tests.audit.builders import audit_event
 from tests.webhook.builders import a_deployment
 from webhook.simulation import Judged, simulate
 
 RESTARTED = "f:kubectl.kubernetes.io/restartedAt"
 
 
-def an_event(manager: str, fields: dict[str, Any]) -> dict[str, Any]:
+def an_event(manager: str, fields: dict[str, Any]) -> Event:
     """Return the event of a developer's patch, with what managedFields put down to them."""
     after = a_deployment(replicas=5)
     after["metadata"]["managedFields"] = [
@@ -24,16 +26,11 @@ def an_event(manager: str, fields: dict[str, Any]) -> dict[str, Any]:
             "fieldsV1": fields,
         }
     ]
-    return {
-        "kind": "Event",
-        "stage": "ResponseComplete",
-        "verb": "patch",
-        "requestURI": f"/apis/apps/v1/namespaces/shop/deployments/web?fieldManager={manager}",
-        "user": {"username": "developer"},
-        "objectRef": {"resource": "deployments", "namespace": "shop", "name": "web"},
-        "responseStatus": {"code": 200},
-        "responseObject": after,
-    }
+    return audit_event(
+        verb="patch",
+        requestURI=f"/apis/apps/v1/namespaces/shop/deployments/web?fieldManager={manager}",
+        responseObject=after,
+    )
 
 
 @pytest.mark.parametrize(

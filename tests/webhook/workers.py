@@ -9,7 +9,7 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,10 +29,19 @@ JSON = {"Content-Type": "application/json"}
 class Webhook:
     """One webhook that can be killed in part or as a whole, and started again as it was."""
 
-    def __init__(self, folder: Path, ledger: str, *arguments: str | Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        ledger: str,
+        *arguments: str | Path,
+        certificates: Folder | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.ledger = ledger
         self.log = folder / "webhook.log"
-        self.certificates: Folder = issue_into(folder / "certs", [LOOPBACK], datetime.now(UTC))
+        self.certificates = certificates or issue_into(
+            folder / "certs", [LOOPBACK], datetime.now(UTC)
+        )
         self.tls = ssl.create_default_context(cafile=self.certificates.authority)
         self.path = f"/validate/{self.certificates.caller_token.read_text()}"
         [self.port] = free_ports(1)
@@ -41,6 +50,7 @@ class Webhook:
             "--bind", f"{LOOPBACK}:{self.port}", "--workers", str(WORKERS),
             "--certs", self.certificates.path, "--ledger", ledger, *arguments,
         ]  # fmt: skip
+        self._environment = {**os.environ, **(environment or {})}
         self._process: Process | None = None
 
     def __enter__(self) -> Self:
@@ -63,7 +73,7 @@ class Webhook:
     def start(self) -> None:
         """Start the webhook and wait for its first answer."""
         self._process = start(
-            "webhook", self._command, log=self.log, environment=dict(os.environ)
+            "webhook", self._command, log=self.log, environment=self._environment
         ).wait_until(self.answers)
 
     def answers(self) -> bool:

@@ -19,7 +19,7 @@ def command(target: str, kubectl: Kubectl, outcome: str | None) -> None:
     """End a grant; the reconciler then puts back what Git says."""
     before = look(kubectl, target)
     if before.stamp is None and before.petition is None:
-        raise click.ClickException(f"{before.subject}: nobody broke the glass")
+        raise click.ClickException(f"{before.subject}: no grant is in force")
     ended: dict[str, str | None] = dict.fromkeys(names.ASKED)
     kubectl.annotate(target, ended | ({names.OUTCOME: outcome} if outcome else {}))
     look_and_show(kubectl, target)

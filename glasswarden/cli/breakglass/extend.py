@@ -7,8 +7,8 @@ import click
 from glasswarden.cli.breakglass.options import on_target
 from glasswarden.cli.breakglass.shown import is_open_now, look, look_and_show
 from glasswarden.cli.kubectl import Kubectl
+from glasswarden.duration import DurationError, parse_span, render_duration
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.duration import DurationError, parse_duration, render_duration
 
 
 @click.command("extend")
@@ -27,6 +27,6 @@ def command(target: str, kubectl: Kubectl, ttl: str) -> None:
 
 def _more(ttl: str) -> timedelta:
     try:
-        return parse_duration(ttl)
+        return parse_span(ttl)
     except DurationError as error:
         raise click.BadParameter(str(error)) from error

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from glasswarden.kube.objects import Object, annotations_of, ref_of
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.peek import peek
 from glasswarden.policy.breakglass.petition import Petition
 from glasswarden.policy.breakglass.stamp import Stamp
+
+SECONDS: Final = 60
+"""Of a minute; what is shorter than that is said in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,9 @@ def sentences(view: View, now: datetime) -> list[str]:
     else:
         rest = left(stamp.expires - now)
         lines = [f"{view.subject}: open until {_moment(stamp.expires)}, {rest} left."]
-    lines.append(f"  {stamp.actor}, {stamp.ticket}; may {', '.join(stamp.operations)}")
+    lines.append(f"  {stamp.actor}, {stamp.ticket}: {view.reason}")
+    if now < stamp.expires:
+        lines.append(f"  may {', '.join(stamp.operations)}")
     if stamp.groups:
         lines.append(f"  shared with {', '.join(stamp.groups)}")
     lines += (f"  held: {path}" for path in stamp.held)
@@ -55,7 +61,7 @@ def sentences(view: View, now: datetime) -> list[str]:
 def _without_grant(view: View, now: datetime) -> list[str]:
     petition = view.petition
     if petition is None or now >= petition.deadline:
-        return [f"{view.subject}: nobody broke the glass."]
+        return [f"{view.subject}: no grant is in force."]
     asked = f"{petition.actor} asks for {left(timedelta(seconds=petition.ttl))}, {petition.ticket}"
     until = _moment(petition.deadline)
     return [
@@ -66,11 +72,12 @@ def _without_grant(view: View, now: datetime) -> list[str]:
 
 def left(span: timedelta) -> str:
     """Return *span* as people say it: `1 h 30 min`, `45 s`."""
-    seconds = max(0, int(span.total_seconds()))
-    hours, minutes = seconds // 3600, seconds % 3600 // 60
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min" if minutes else f"{seconds} s"
+    seconds = max(0, round(span.total_seconds()))
+    if seconds < SECONDS:
+        return f"{seconds} s"
+    hours, minutes = divmod(round(seconds / SECONDS), 60)
+    parts = [f"{hours} h"] if hours else []
+    return " ".join([*parts, f"{minutes} min"] if minutes else parts)
 
 
 def _moment(moment: datetime) -> str:

@@ -9,24 +9,23 @@ import click
 
 from correlator.grants.grant import Grant, State, grants_of
 from correlator.grants.stories import stories_since
-from correlator.standing import UNKNOWN, Looked, Standing, Standings
+from correlator.standing import UNKNOWN, Looked, NotKnown, Standing, Standings
+from glasswarden.cli.git import declared_in, git_options
 from glasswarden.cli.grants.options import (
-    kubectl_of,
-    kubectl_options,
     ledger_option,
     required,
     scope_options,
 )
 from glasswarden.cli.grants.shown import FORMATS, show_summary
+from glasswarden.cli.kubectl_options import kubectl_of, kubectl_options
 from glasswarden.cli.lazy import LazyGroup
-from glasswarden.cli.ledger.options import keys_option, opened, sentences
+from glasswarden.cli.ledger.masks import masks_at
+from glasswarden.cli.ledger.options import keys_option, opened
 from glasswarden.cli.ledger.words import counted
 from glasswarden.cli.live import Live
-from glasswarden.cli.printable import printable
-from glasswarden.ledger.address import is_postgres, keys_beside
-from glasswarden.ledger.mask_keys import open_masks
-from glasswarden.ledger.masking import Masks
+from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.record import Attempt, ChangedField
+from glasswarden.printable import printable
 
 OWED: Final = frozenset({State.OPEN, State.OVERDUE, State.UNCHECKED})
 EXIT_OVERDUE: Final = 1
@@ -46,6 +45,7 @@ COMMANDS: Final = {"sweep": "glasswarden.cli.grants.sweep"}
 @click.option("--actor", help="Of this person.")
 @click.option("--overdue", is_flag=True, help="Only what has ended and is still live.")
 @click.option("--all", "everything", is_flag=True, help="Settled ones too.")
+@git_options
 @click.option("--no-live", is_flag=True, help="Go by the ledger alone; ask no cluster.")
 @kubectl_options
 @click.option(
@@ -63,8 +63,8 @@ def command(**options: Any) -> None:  # noqa: ANN401 - as they came
     """Show who broke the glass, and what is still owed for it.
 
     A grant is open until it ends; then it is overdue while something changed under it is still
-    live, and settled when all of it is undone or was delegated. Objects are looked up with
-    kubectl; what cannot be read is unchecked. Whether Git has a change by now is not looked at.
+    live, and settled when all of it is undone, in Git (which --git shows), or delegated. Objects
+    are looked up with kubectl; what cannot be read is unchecked.
     """
     if click.get_current_context().invoked_subcommand is None:
         _list(**options)
@@ -85,8 +85,14 @@ def _list(
     FORMATS[output](shown, now)
     if output == "table":
         show_summary(shown, now)
+        _say_left_out(len(grants) - len(shown))
     if exit_code:
         _end_with({grant.state(now) for grant in grants})
+
+
+def _say_left_out(count: int) -> None:
+    if count:
+        click.echo(f"{counted(count, 'other grant')} not shown; --all shows all.", err=True)
 
 
 def _end_with(states: set[State]) -> None:
@@ -104,6 +110,8 @@ def _found(
     keys: Path | None,
     ticket: str | None,
     actor: str | None,
+    git: str | None,
+    path: str,
     no_live: bool,
     **options: Any,  # noqa: ANN401 - kubectl's
 ) -> list[Grant]:
@@ -116,18 +124,23 @@ def _found(
         for grant in grants_of(story, _unlooked)
         if ticket in {None, grant.ticket} and actor in {None, grant.grantee}
     ]
-    if no_live or not asked or not _in_one_cluster(asked):
+    if (no_live and git is None) or not asked or not _in_one_cluster(asked):
         return asked
-    live = Live(kubectl_of(options))
+    live = None if no_live else Live(kubectl_of(options))
+    declared, incomplete = declared_in(git, path) if git else (None, [])
     ids = {(grant.cluster, grant.id) for grant in asked}
-    looked = Looked(live, masks=_masks(keys, ledger_address))
+    looked = Looked(live or _nobody_looks, declared, masks_at(keys, ledger_address))
     grants = grants_of(story, _only(ids, looked))
-    _say_unread(live)
+    _say_unread(live, incomplete)
     return [grant for grant in grants if (grant.cluster, grant.id) in ids]
 
 
 def _unlooked(_attempt: Attempt, _change: ChangedField) -> Standing:
     return UNKNOWN
+
+
+def _nobody_looks(_ref: Ref) -> Object | None:
+    raise NotKnown
 
 
 def _only(ids: set[tuple[str, str]], looked: Standings) -> Standings:
@@ -149,21 +162,11 @@ def _in_one_cluster(grants: Sequence[Grant]) -> bool:
     return len(clusters) == 1
 
 
-def _masks(keys: Path | None, address: str) -> Masks | None:
-    """Return what hidden values can be compared with, if it is at hand."""
-    if keys is not None:
-        with sentences():
-            return open_masks(keys)
-    beside = None if is_postgres(address) else keys_beside(address)
-    if beside is None or not beside.is_dir():
-        return None
-    with sentences():
-        return open_masks(beside)
-
-
-def _say_unread(live: Live) -> None:
-    if not live.unread:
-        return
-    click.echo(f"{counted(len(live.unread), 'object')} could not be read:", err=True)
-    for ref, why in live.unread.items():
+def _say_unread(live: Live | None, incomplete: Sequence[str]) -> None:
+    unread = live.unread if live else {}
+    if unread:
+        click.echo(f"{counted(len(unread), 'object')} could not be read:", err=True)
+    for ref, why in unread.items():
         click.echo(f"  {printable(str(ref))}: {printable(why)}", err=True)
+    for what in incomplete:
+        click.echo(f"Not read of Git: {printable(what)}", err=True)

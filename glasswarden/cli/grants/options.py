@@ -1,16 +1,13 @@
-"""What the commands about grants share: the ledger's part of the question, and whose kubectl."""
+"""What the commands about grants share: the ledger's part of the question."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
-from glasswarden.cli.kubectl import Kubectl, find_kubectl
 from glasswarden.cli.times import MOMENT
 
 Function = TypeVar("Function", bound=Callable[..., object])
-
-_FLAGS = ("context", "kubeconfig", "as_")
 
 
 def ledger_option(function: Function) -> Function:
@@ -38,20 +35,6 @@ def scope_options(function: Function) -> Function:
     )
     cluster = click.option("--cluster", help="Of this cluster, which kubectl must be talking to.")
     return since(cluster(function))
-
-
-def kubectl_options(function: Function) -> Function:
-    """Let a command pass kubectl's flags on; `kubectl_of` takes them out of its options."""
-    context = click.option("--context", metavar="NAME", help="The kubeconfig's context.")
-    kubeconfig = click.option("--kubeconfig", metavar="FILE", help="The kubeconfig.")
-    whom = click.option("--as", "as_", metavar="USER", help="Whom to impersonate.")
-    return context(kubeconfig(whom(function)))
-
-
-def kubectl_of(options: dict[str, Any]) -> Kubectl:
-    """Return kubectl with the flags among *options*."""
-    given = {name.rstrip("_"): options[name] for name in _FLAGS if options[name] is not None}
-    return find_kubectl([f"--{name}={value}" for name, value in given.items()])
 
 
 def required(address: str | None) -> str:

@@ -10,13 +10,13 @@ from typing import Any, Final
 import click
 import msgspec
 
-from correlator.grants.grant import Field, Grant, State
+from correlator.grants.grant import Field, Grant, State, ref_of_attempt
 from correlator.standing import Answer
 from glasswarden.cli.breakglass.view import left
 from glasswarden.cli.ledger.log_output import UNLIMITED
 from glasswarden.cli.ledger.log_table import Line, change_in_words, lines_of, widths_of
 from glasswarden.cli.ledger.words import counted
-from glasswarden.cli.printable import printable
+from glasswarden.printable import printable
 
 HEADER: Final = Line(("TIME LEFT", "STATE", "WHO", "OBJECT", "TICKET", "FIELDS"))
 COLORS: Final = {
@@ -98,9 +98,7 @@ def _details(grant: Grant) -> Iterator[str]:
 
 def field_object(field: Field) -> str:
     """Return the object that the field is of."""
-    attempt = field.attempt
-    place = f"{attempt.namespace}/{attempt.name}" if attempt.namespace else attempt.name
-    return f"{attempt.kind} {place}"
+    return str(ref_of_attempt(field.attempt))
 
 
 def became(field: Field) -> str:
@@ -132,6 +130,7 @@ def document_of(grant: Grant, now: datetime) -> dict[str, Any]:
             {
                 "object": field_object(field),
                 "live": str(field.standing.live),
+                "git": str(field.standing.git),
                 "record": field.attempt.id,
                 **msgspec.to_builtins(field.change),
             }

@@ -9,19 +9,18 @@ import click
 from correlator.grants.stories import stories_since
 from glasswarden.cli.breakglass.view import is_open, view_of
 from glasswarden.cli.grants.options import (
-    kubectl_of,
-    kubectl_options,
     ledger_option,
     required,
     scope_options,
 )
 from glasswarden.cli.kubectl import Kubectl
+from glasswarden.cli.kubectl_options import kubectl_of, kubectl_options
 from glasswarden.cli.ledger.options import opened
-from glasswarden.cli.printable import printable
 from glasswarden.kube.objects import Object, Ref, annotations_of, labels_of, metadata_of
 from glasswarden.ledger.record import Attempt
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.rules import is_namespace
+from glasswarden.printable import printable
 
 
 @click.command("sweep")

@@ -10,6 +10,7 @@ from typing import Final
 import click
 import msgspec
 
+from glasswarden.cli.audit import audit_log_option
 from glasswarden.cli.ledger.options import existing, ledger_option, public_key_option
 from glasswarden.cli.ledger.progress import Progress
 from glasswarden.cli.ledger.words import counted
@@ -36,14 +37,7 @@ class CannotLook(click.ClickException):
 @click.command("fsck")
 @ledger_option
 @public_key_option
-@click.option(
-    "--audit-log",
-    "logs",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="A file of the API server's audit log, gzipped or not. Repeat it for rotated files.",
-)
+@audit_log_option
 @click.option(
     "--audit-lag",
     type=DURATION,
@@ -68,7 +62,7 @@ def command(
     ctx: click.Context,
     address: str,
     public_keys: tuple[str, ...],
-    logs: tuple[Path, ...],
+    audit_logs: tuple[Path, ...],
     audit_lag: timedelta,
     cluster: str,
     since: datetime | None,
@@ -83,7 +77,11 @@ def command(
     if since is not None and file is not None:
         raise click.UsageError("--since looks at a part only; --resume would forget the rest")
     printer = Printer(form, is_quiet=quiet)
-    with _sentences(), existing(address) as ledger, closing(read_logs(logs)) as log:
+    with (
+        _sentences(),
+        existing(address) as ledger,
+        closing(read_logs(audit_logs)) as log,
+    ):
         state = read_state(file) if file else State()
         trust = Trust(frozenset(public_keys) or state.keys or None)
         saver = Saver(file, trust)
@@ -91,7 +89,7 @@ def command(
         for finding in _findings(run, ledger, log, audit_lag, cluster, since):
             printer.finding(finding)
         saver.save(run.tally)
-        printer.end(run.tally, log if logs else None, trust)
+        printer.end(run.tally, log if audit_logs else None, trust)
     ctx.exit(1 if printer.findings else 0)
 
 

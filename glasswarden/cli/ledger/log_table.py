@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 import click
 from msgspec import UNSET
 
-from glasswarden.cli.printable import fitted, padded, printable, width_of
 from glasswarden.ledger.record import Attempt, ChangedField, Cut, Record
+from glasswarden.printable import fitted, padded, printable, width_of
 
 GAP: Final = "  "
 INDENT: Final = "    "

@@ -31,6 +31,17 @@ def ledger_option(function: Function) -> Function:
     )(function)
 
 
+def optional_ledger_option(function: Function) -> Function:
+    """Let a command that can do without be told a ledger as `ledger`."""
+    return click.option(
+        "--ledger",
+        "ledger",
+        envvar="GLASSWARDEN_LEDGER",
+        metavar="ADDRESS",
+        help="The ledger: sqlite:///PATH or postgresql://USER@HOST/DATABASE.",
+    )(function)
+
+
 def keys_option(function: Function) -> Function:
     """Let a command be told the folder of the ledger's keys as `keys`."""
     return click.option(

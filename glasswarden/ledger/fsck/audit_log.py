@@ -6,23 +6,16 @@ records: the API server asks again when it tries a write again, and about each o
 collection.
 """
 
-import gzip
-import re
 import sqlite3
-import uuid
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from io import BufferedReader
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
+from glasswarden.audit.event import COMPLETE, Event
+from glasswarden.audit.files import Flaw, read_events
+from glasswarden.audit.testimony import records_in
 from glasswarden.ledger.errors import LedgerError
-
-_OURS: Final = re.compile(r"[a-z0-9.-]+\.glasswarden\.io")
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_GZIP: Final = b"\x1f\x8b"
 
 
 class LogUnreadable(LedgerError):
@@ -35,20 +28,6 @@ class Witness(NamedTuple):
     id: str
     digest: str
     audit_id: str
-
-
-class _Event(msgspec.Struct, rename="camel"):
-    """What matters of an `audit.k8s.io/v1` Event."""
-
-    kind: str
-    audit_id: str = msgspec.field(name="auditID")
-    stage: str
-    request_received_timestamp: datetime
-    stage_timestamp: datetime
-    annotations: dict[str, str] = {}
-
-
-_decoder = msgspec.json.Decoder(_Event)
 
 
 class AuditLog:
@@ -69,32 +48,29 @@ class AuditLog:
         )
         self._witnesses.execute("BEGIN")
 
-    def read(self, file: Path) -> None:
-        """Add what *file* holds: JSON lines, gzipped or not."""
-        try:
-            with file.open("rb") as stream:
-                for line in _unzipped(stream):
-                    self._add(line)
-        except (OSError, EOFError) as error:
-            raise LogUnreadable(f"{file}: {error}") from error
+    def read(self, files: Iterable[Path]) -> None:
+        """Add what *files* hold, in any order."""
+        for event in read_events(files, self._flawed):
+            self._add(event)
 
-    def _add(self, line: bytes) -> None:
-        try:
-            event = _decoder.decode(line)
-        except msgspec.MsgspecError:
-            self.broken += bool(line.strip())
-            return
-        if event.kind != "Event":
-            self.broken += 1
-            return
-        if event.stage != "ResponseComplete":
+    def _flawed(self, flaw: Flaw) -> None:
+        if not flaw.line:
+            raise LogUnreadable(str(flaw))
+        self.broken += 1
+
+    def _add(self, event: Event) -> None:
+        if event.stage != COMPLETE:
             return
         self.events += 1
-        self.since = min(self.since or event.request_received_timestamp, event.stage_timestamp)
-        self.until = max(self.until or event.stage_timestamp, event.stage_timestamp)
+        self._cover(event.request_received_timestamp, event.stage_timestamp)
         self._witnesses.executemany(
-            "INSERT OR IGNORE INTO witness VALUES (?, ?, ?)", _witnesses_in(event)
+            "INSERT OR IGNORE INTO witness VALUES (?, ?, ?)",
+            ((record, digest, event.audit_id) for record, digest in records_in(event)),
         )
+
+    def _cover(self, received: datetime, answered: datetime) -> None:
+        self.since = min(self.since or received, answered)
+        self.until = max(self.until or answered, answered)
 
     def witnesses(self) -> Iterator[Witness]:
         """Yield what was witnessed, by the record's id."""
@@ -108,30 +84,8 @@ class AuditLog:
         self._witnesses.close()
 
 
-def _witnesses_in(event: _Event) -> Iterator[Witness]:
-    """Yield what the annotations of our webhooks say: `NAME/RECORD-ID: DIGEST`."""
-    for key, digest in event.annotations.items():
-        webhook, _, record = key.rpartition("/")
-        if _OURS.fullmatch(webhook) and _is_uuid(record) and _DIGEST.fullmatch(digest):
-            yield Witness(record, digest, event.audit_id)
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(uuid.UUID(text)) == text
-    except ValueError:
-        return False
-
-
-def _unzipped(stream: BufferedReader) -> Iterable[bytes]:
-    # By content: whoever rotates logs names them as they like.
-    is_zipped = stream.peek(len(_GZIP)).startswith(_GZIP)
-    return gzip.GzipFile(fileobj=stream) if is_zipped else stream
-
-
 def read_logs(files: Iterable[Path]) -> AuditLog:
     """Return what *files*, in any order, witness."""
     log = AuditLog()
-    for file in files:
-        log.read(file)
+    log.read(files)
     return log

@@ -14,7 +14,7 @@ from glasswarden.ledger.postgres import appending
 from glasswarden.ledger.postgres.columns import BY_WRITER, SELECTED, row_of
 from glasswarden.ledger.postgres.migrate import check_version, dictionary_of
 from glasswarden.ledger.postgres.partitions import drop_empty, make_months
-from glasswarden.ledger.postgres.questions import OPEN_GRANTS, first_id, statement_of
+from glasswarden.ledger.postgres.questions import GAPS, OPEN_GRANTS, first_id, statement_of
 from glasswarden.ledger.postgres.session import Connection, Session
 from glasswarden.ledger.postgres.target import parameters_of
 from glasswarden.ledger.question import Question, searchable
@@ -80,6 +80,10 @@ class PostgresLedger:
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
         return self._records(OPEN_GRANTS, [searchable(cluster), now])
+
+    def gaps(self, cluster: str) -> list[Record]:
+        """Return what says that writes to *cluster* went unrecorded, newest first."""
+        return self._records(GAPS, [searchable(cluster)])
 
     def heads(self) -> list[Head]:
         """Return the end of every chain."""

@@ -10,6 +10,12 @@ from glasswarden.ledger.record import new_id
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
+# What is no attempt is about no kind of object.
+GAPS: Final = """
+    SELECT body, digest, signature FROM glasswarden.record
+    WHERE kind = '' AND type = 'gap' AND cluster = %s ORDER BY id DESC
+"""
+
 OPEN_GRANTS: Final = """
     SELECT body, digest, signature FROM glasswarden.record AS issued
     WHERE cluster = %s AND "grant" <> '' AND grant_act IN ('issued', 'approved', 'extended')

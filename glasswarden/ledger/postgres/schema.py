@@ -126,4 +126,66 @@ END $$;
 REVOKE EXECUTE ON FUNCTION glasswarden.make_month FROM PUBLIC;
 """  # noqa: S608 - our own words
 
-MIGRATIONS: Final = (Migration(1, "records in monthly partitions, chains, legal holds", _FIRST),)
+_HISTORY: Final = """
+CREATE TABLE glasswarden.episode (
+    id            int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    cluster       text COLLATE "C" NOT NULL,
+    first_seen    timestamptz NOT NULL,
+    last_seen     timestamptz NOT NULL,
+    gone          timestamptz,  -- none while it is open
+    changes       int4 NOT NULL DEFAULT 0,
+    source        text NOT NULL,
+    "group"       text NOT NULL,
+    version       text NOT NULL,
+    kind          text NOT NULL,
+    namespace     text NOT NULL,
+    name          text NOT NULL,
+    uid           text NOT NULL,
+    field         text NOT NULL,
+    declared      text NOT NULL,
+    live          text NOT NULL,
+    class         text NOT NULL,
+    cause         text NOT NULL,
+    response      text NOT NULL,
+    reason        text NOT NULL,
+    revision      text NOT NULL,
+    engine        text NOT NULL,
+    app           text NOT NULL,
+    app_namespace text NOT NULL,
+    team          text NOT NULL,
+    state         text NOT NULL,
+    record        text NOT NULL,
+    actor         text NOT NULL,
+    ticket        text NOT NULL,
+    confidence    text NOT NULL,
+    why           text NOT NULL
+) WITH (fillfactor = 80);  -- what is open is updated at every pass, in place
+CREATE INDEX episode_open ON glasswarden.episode (cluster) WHERE gone IS NULL;
+CREATE INDEX episode_gone ON glasswarden.episode (gone) WHERE gone IS NOT NULL;
+
+CREATE TABLE glasswarden.episode_value (
+    episode  int8 REFERENCES glasswarden.episode ON DELETE CASCADE,
+    seen     timestamptz,
+    declared text NOT NULL,
+    live     text NOT NULL,
+    PRIMARY KEY (episode, seen)
+);
+
+CREATE TABLE glasswarden.term (
+    cluster text COLLATE "C" PRIMARY KEY,
+    number  int8 NOT NULL,  -- who writes the history must know it
+    holder  text NOT NULL,
+    since   timestamptz NOT NULL
+);
+"""
+
+# Whoever is denied often also writes often: their refusals lie far apart in `record_actor`.
+_DENIED: Final = """
+CREATE INDEX record_denied_actor ON glasswarden.record (actor, id) WHERE verdict = 'deny';
+"""
+
+MIGRATIONS: Final = (
+    Migration(1, "records in monthly partitions, chains, legal holds", _FIRST),
+    Migration(2, "the history of findings", _HISTORY),
+    Migration(3, "an index of what each person was denied", _DENIED),
+)

@@ -3,19 +3,16 @@
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from glasswarden.ledger.bodies import Bodies
-from glasswarden.ledger.errors import LedgerConflict, LedgerUnavailable
+from glasswarden.ledger.errors import LedgerConflict
 from glasswarden.ledger.ledger import LegalHold, Row
-from glasswarden.ledger.question import Indexed, Question, fields_of, indexed
+from glasswarden.ledger.question import Indexed, Question, fields_of, indexed, searchable
 from glasswarden.ledger.record import Head, Opened, Record, read_record
-from glasswarden.ledger.sqlite.failures import failure_of
 from glasswarden.ledger.sqlite.questions import statement_of
-from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout
+from glasswarden.ledger.sqlite.session import Session
 from glasswarden.ledger.sqlite.values import (
     EPOCH,
     bytes_of,
@@ -56,6 +53,11 @@ _WRITERS: Final = """
     )
     SELECT writer FROM found WHERE writer IS NOT NULL
 """
+# What is no attempt has no actor.
+_GAPS: Final = """
+    SELECT body, digest, signature FROM record INDEXED BY record_actor
+    WHERE actor = '' AND type = 'gap' AND cluster = ? ORDER BY id DESC
+"""
 _OPEN_GRANTS: Final = """
     SELECT body, digest, signature FROM record AS issued INDEXED BY record_grant_expires
     WHERE grant_expires > ? AND cluster = ? AND grant_act IN ('issued', 'approved', 'extended')
@@ -80,18 +82,16 @@ _OPEN_GRANTS: Final = """
 class SqliteLedger:
     """Records in one file. Several processes may append to it, each through its own instance."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, turns: Turns, bodies: Bodies
-    ) -> None:
-        self._connection = connection
-        self.path = path
-        self._turns = turns
+    def __init__(self, session: Session, bodies: Bodies) -> None:
+        self._session = session
+        self._connection = session.connection
+        self.path = session.path
         self._bodies = bodies
 
     def append(self, records: Sequence[Record]) -> None:
         """Store *records*, all or none; when this returns they are on the disk."""
         rows = [self._row(record) for record in records]  # before it is our turn
-        with self._transaction():
+        with self._session.transaction():
             self._store(records, rows)
 
     def ask(self, question: Question) -> list[Record]:
@@ -103,6 +103,10 @@ class SqliteLedger:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
         return self._records(_OPEN_GRANTS, microseconds_of(now), cluster)
 
+    def gaps(self, cluster: str) -> list[Record]:
+        """Return what says that writes to *cluster* went unrecorded, newest first."""
+        return self._records(_GAPS, searchable(cluster))
+
     def heads(self) -> list[Head]:
         """Return the end of every chain."""
         return self._heads("sequence > 0")
@@ -113,7 +117,7 @@ class SqliteLedger:
 
     def writers(self) -> list[str]:
         """Return whose records there are, sorted."""
-        return [writer for (writer,) in self._query(_WRITERS)]
+        return [writer for (writer,) in self._session.query(_WRITERS)]
 
     def signed(self) -> Iterator[Row]:
         """Yield the rows that carry a signature by id, oldest first."""
@@ -138,7 +142,7 @@ class SqliteLedger:
 
     def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
         """Cut a chain's places up to *through* but those in *keep*; store *stone*, all at once."""
-        with self._transaction():
+        with self._session.transaction():
             self._connection.execute(
                 "DELETE FROM record WHERE writer = ? AND sequence <= ?"
                 " AND sequence NOT IN (SELECT value FROM json_each(?))",
@@ -148,12 +152,14 @@ class SqliteLedger:
 
     def holds(self) -> list[LegalHold]:
         """Return the legal holds in force, oldest first."""
-        found = self._query("SELECT ticket, since, by, why FROM legal_hold ORDER BY since, ticket")
+        found = self._session.query(
+            "SELECT ticket, since, by, why FROM legal_hold ORDER BY since, ticket"
+        )
         return [LegalHold(ticket, moment_of(since), by, why) for ticket, since, by, why in found]
 
     def hold(self, hold: LegalHold) -> None:
         """Put a legal hold on a ticket; one that is there stays as it is."""
-        with self._transaction():
+        with self._session.transaction():
             self._connection.execute(
                 "INSERT INTO legal_hold VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (hold.ticket, microseconds_of(hold.since), hold.by, hold.why),
@@ -161,32 +167,13 @@ class SqliteLedger:
 
     def release(self, ticket: str) -> bool:
         """Lift the hold on *ticket*; tell whether there was one."""
-        with self._transaction():
+        with self._session.transaction():
             cursor = self._connection.execute("DELETE FROM legal_hold WHERE ticket = ?", (ticket,))
         return cursor.rowcount > 0
 
     def close(self) -> None:
         """Give the file back."""
-        self._connection.close()
-        self._turns.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Commit what is done inside, or nothing of it."""
-        try:
-            with self._turns.taken():
-                # IMMEDIATE: who reads first and writes later fails where another wrote between.
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    self._connection.rollback()
-                    raise
-        except sqlite3.Error as error:
-            raise failure_of(self.path, "written", error) from error
-        except (TurnTimeout, OSError) as error:
-            raise LedgerUnavailable(f"the ledger {self.path} cannot be written: {error}") from error
+        self._session.close()
 
     def _store(self, records: Sequence[Record], rows: Sequence[tuple[object, ...]]) -> None:
         try:
@@ -227,18 +214,18 @@ class SqliteLedger:
         unpack = self._bodies.unpack
         return [
             read_record(unpack(body), digest.hex(), signature)
-            for body, digest, signature in self._query(statement, *values)
+            for body, digest, signature in self._session.query(statement, *values)
         ]
 
     def _heads(self, test: str) -> list[Head]:
-        found = self._query(
+        found = self._session.query(
             f"SELECT writer, sequence, digest FROM chain WHERE {test} ORDER BY writer"  # noqa: S608
         )
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
     def _rows(self, test: str, order: str, *values: object) -> list[Row]:
         unpack = self._bodies.unpack
-        found = self._query(
+        found = self._session.query(
             f"SELECT {_ROW} FROM record WHERE {test} ORDER BY {order} LIMIT ?",  # noqa: S608
             *values,
             ROWS_AT_ONCE,
@@ -247,12 +234,6 @@ class SqliteLedger:
             Row(restored(columns), unpack(body), digest.hex(), signature, separated(fields))
             for *columns, fields, body, digest, signature in found
         ]
-
-    def _query(self, statement: str, *values: object) -> list[Any]:
-        try:
-            return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise failure_of(self.path, "read", error) from error
 
 
 def _ends(records: Sequence[Record]) -> list[tuple[str, int, bytes]]:

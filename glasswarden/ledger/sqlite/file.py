@@ -12,6 +12,7 @@ from glasswarden.ledger.errors import LedgerMissing, LedgerUnavailable, Migratio
 from glasswarden.ledger.sqlite import schema
 from glasswarden.ledger.sqlite.driver import SqliteLedger
 from glasswarden.ledger.sqlite.failures import failure_of
+from glasswarden.ledger.sqlite.session import Session
 from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout
 
 PATIENCE: Final = 5.0
@@ -27,6 +28,30 @@ for a quarter as long; altogether it costs the same.
 
 def open_sqlite(path: Path, *, create: bool = True, patience: float = PATIENCE) -> SqliteLedger:
     """Open the ledger at *path*; where there is none, make it, or raise `LedgerMissing`."""
+    with ExitStack() as stack:
+        session = open_session(path, create=create, patience=patience)
+        stack.callback(session.close)
+        ledger = SqliteLedger(session, Bodies(schema.dictionary_of(session)))
+        stack.pop_all()
+        return ledger
+
+
+def migrate_sqlite(path: Path) -> list[str]:
+    """Make the file, or the tables that it lacks; return what was done, in sentences."""
+    try:
+        open_session(path, create=False).close()
+    except LedgerMissing:
+        done = f"made {path}"
+    except MigrationNeeded:
+        done = f"brought {path} to version {schema.VERSION}"
+    else:
+        return []
+    open_session(path).close()
+    return [done]
+
+
+def open_session(path: Path, *, create: bool = True, patience: float = PATIENCE) -> Session:
+    """Return what reads and writes the ledger's file at *path*, made or migrated if *create*."""
     try:
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,21 +64,20 @@ def open_sqlite(path: Path, *, create: bool = True, patience: float = PATIENCE) 
         raise failure_of(path, "opened", error) from error
 
 
-def _opened(path: Path, create: bool, patience: float) -> SqliteLedger:  # noqa: FBT001
+def _opened(path: Path, create: bool, patience: float) -> Session:  # noqa: FBT001
     with ExitStack() as stack:
         turns = stack.enter_context(closing(Turns(path, patience)))
         connection = stack.enter_context(
             closing(sqlite3.connect(_uri(path, create=create), uri=True, isolation_level=None))
         )
         _prepare(connection, patience)
-        if create and schema.is_blank(connection):
+        if create and (schema.is_blank(connection) or schema.is_older(connection)):
             with turns.taken():
                 connection.execute("PRAGMA journal_mode = WAL")
-                schema.create(connection)
+                schema.migrate(connection)
         _check(connection, path)
-        ledger = SqliteLedger(connection, path, turns, Bodies(schema.dictionary_of(connection)))
         stack.pop_all()
-        return ledger
+        return Session(connection, path, turns)
 
 
 def _uri(path: Path, *, create: bool) -> str:
@@ -80,5 +104,6 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise LedgerMissing(f"{path} is no ledger")
     if version != schema.VERSION:
         raise MigrationNeeded(
-            f"the ledger {path} has tables of version {version}, this program of {schema.VERSION}"
+            f"the ledger {path} has tables of version {version}, this program of {schema.VERSION};"
+            " run: glasswarden ledger migrate"
         )

@@ -67,12 +67,13 @@ def _source(question: Question) -> Clause:
 
 
 def _index(columns: Mapping[str, str], *, granted: bool) -> str:
+    is_denied = columns.get("verdict") == "deny"
     for column, index in _INDEXES:
         if columns.get(column) or (column in columns and column not in _PARTIAL):
-            return index
+            return "record_denied_actor" if is_denied and column == "actor" else index
     if granted:
         return "record_granted"
-    return "record_denied" if columns.get("verdict") == "deny" else ""
+    return "record_denied" if is_denied else ""
 
 
 def _columns(columns: Mapping[str, str]) -> list[Clause]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from glasswarden.duration import parse_span
 from glasswarden.kube.diff import Change
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
 from glasswarden.policy import document as doc
 from glasswarden.policy.actor import Actor
-from glasswarden.policy.breakglass.duration import parse_duration
 from glasswarden.policy.matching import Names, Place, names_of, place_of
 
 
@@ -116,11 +116,11 @@ def _rule(rule: doc.BreakGlassRule) -> Rule:
         People(names_of(rule.users), names_of(rule.groups)),
         _hours(rule.hours) if rule.hours else None,
         re.compile(rule.ticket),
-        parse_duration(rule.ttl.default),
-        parse_duration(rule.ttl.longest),
+        parse_span(rule.ttl.default),
+        parse_span(rule.ttl.longest),
         tuple(map(parse_pattern, rule.closed)),
         People(names_of(approval.users), names_of(approval.groups)) if approval else None,
-        parse_duration(approval.within) if approval else timedelta(),
+        parse_span(approval.within) if approval else timedelta(),
     )
 
 

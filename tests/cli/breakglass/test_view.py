@@ -40,17 +40,19 @@ def a_grant(**differing: object) -> str:
 def test_an_object_that_nobody_broke_the_glass_on() -> None:
     view = view_of(an_object())
     assert not is_open(view, NOW)
-    assert sentences(view, NOW) == ["Deployment shop/web: nobody broke the glass."]
+    assert sentences(view, NOW) == ["Deployment shop/web: no grant is in force."]
 
 
 def test_an_open_grant_says_whose_until_when_and_what_it_holds() -> None:
-    view = view_of(an_object(**{names.GRANT: a_grant(groups=("oncall",))}))
+    reason = {names.REASON: "checkout is down"}
+    view = view_of(an_object(**{names.GRANT: a_grant(groups=("oncall",))}, **reason))
     first, *rest = sentences(view, NOW + timedelta(minutes=1))
     assert is_open(view, NOW)
     assert first.startswith("Deployment shop/web: open until ")
     assert first.endswith(", 29 min left.")
     assert rest == [
-        "  responder, INC-42; may update, scale",
+        "  responder, INC-42: checkout is down",
+        "  may update, scale",
         "  shared with oncall",
         "  held: /spec/replicas",
     ]
@@ -60,7 +62,9 @@ def test_a_grant_ends_with_its_last_second() -> None:
     view = view_of(an_object(**{names.GRANT: a_grant()}))
     end = NOW + timedelta(minutes=30)
     assert not is_open(view, end)
-    assert "the grant g1 expired at" in sentences(view, end)[0]
+    first, *rest = sentences(view, end)
+    assert "the grant g1 expired at" in first
+    assert not any("may update" in line for line in rest)
 
 
 def test_a_request_that_waits_says_who_asks_for_what() -> None:
@@ -81,7 +85,7 @@ def test_a_request_that_waits_says_who_asks_for_what() -> None:
     first, second = sentences(view, NOW)
     assert first.startswith("Deployment shop/web: request r1 waits for approval until ")
     assert second == "  responder asks for 30 min, INC-42: checkout is down"
-    assert sentences(view, NOW + timedelta(minutes=15))[0].endswith("nobody broke the glass.")
+    assert sentences(view, NOW + timedelta(minutes=15))[0].endswith("no grant is in force.")
 
 
 @pytest.mark.parametrize("token", ["", "x", "e30.k.sig", "💥"])
@@ -90,7 +94,15 @@ def test_a_text_that_is_no_token_shows_nothing(token: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(-1, "0 s"), (59, "59 s"), (60, "1 min"), (5400, "1 h 30 min")]
+    ("seconds", "text"),
+    [
+        (-1, "0 s"),
+        (59.2, "59 s"),
+        (60, "1 min"),
+        (1199.6, "20 min"),
+        (3599, "1 h"),
+        (5400, "1 h 30 min"),
+    ],
 )
-def test_time_left_is_said_as_people_say_it(seconds: int, text: str) -> None:
+def test_time_left_is_said_as_people_say_it(seconds: float, text: str) -> None:
     assert left(timedelta(seconds=seconds)) == text

@@ -1,6 +1,7 @@
 """`glasswarden grants`, as its user types it; kubectl is a script that knows one Deployment."""
 
 import json
+import re
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -58,6 +59,12 @@ class Desk:
         web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
         (self.folder / "web.json").write_text(json.dumps(web))
 
+    def declared(self, **spec: object) -> None:
+        """Let Git declare the Deployment, which leaves its namespace to whoever applies it."""
+        web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+        (self.folder / "git").mkdir(exist_ok=True)
+        (self.folder / "git" / "web.json").write_text(json.dumps(web | {"spec": spec}))
+
     def recorded(self, *acts: Attempt) -> None:
         with closing(open_sqlite(self.folder / "ledger.db")) as ledger:
             ledger.append(records_of(*acts))
@@ -105,16 +112,56 @@ def test_what_has_ended_is_judged_by_what_is_live(
 def test_an_open_one_shows_the_time_that_is_left(desk: Desk) -> None:
     desk.recorded(act(5, "issued", REPLICAS, grant_expires=NOW + 90 * MINUTE))
     result = desk.typed()
-    assert "1 h 2" in result.stdout
-    assert "open" in result.stdout
+    assert re.search(r"^1 h \d+ min +open ", result.stdout, re.MULTILINE)
     assert "/spec/replicas  3 → 8  [still live]" in result.stdout
     assert "1 grant: 1 open." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("declares", "state", "git"),
+    [
+        pytest.param({"replicas": 8}, "settled", "yes", id="backported"),
+        pytest.param({"replicas": 3}, "overdue", "no", id="as it was"),
+        pytest.param({}, "overdue", "no", id="left open in Git"),
+    ],
+)
+def test_what_git_took_over_is_nobodys_debt(
+    desk: Desk, declares: dict[str, Any], state: str, git: str
+) -> None:
+    desk.recorded(*ENDED)
+    desk.declared(**declares)
+    [grant] = desk.shown("--all", "--git", str(desk.folder), "--path", "git")
+    assert (grant["state"], grant["fields"][0]["git"]) == (state, git)
+
+
+def test_git_can_tell_without_a_cluster(desk: Desk) -> None:
+    desk.recorded(*ENDED)
+    desk.kubectl.unlink()
+    words = ("--all", "--no-live", "--git", str(desk.folder / "git"))
+    for replicas, state in ((8, "settled"), (3, "unchecked")):
+        desk.declared(replicas=replicas)
+        assert [grant["state"] for grant in desk.shown(*words)] == [state]
+
+
+def test_what_was_backported_says_so(desk: Desk) -> None:
+    desk.recorded(*ENDED)
+    desk.declared(replicas=8)
+    result = desk.typed("--all", "--git", str(desk.folder / "git"))
+    assert "/spec/replicas  3 → 8  [in Git]" in result.stdout
+
+
+def test_a_git_that_cannot_be_read_is_said(desk: Desk) -> None:
+    desk.recorded(*ENDED)
+    result = desk.typed("--git", str(desk.folder / "nowhere"))
+    assert result.exit_code == 1
+    assert "nowhere" in result.stderr
 
 
 def test_settled_ones_are_shown_on_request_only(desk: Desk) -> None:
     desk.recorded(*ENDED)
     desk.live(replicas=3)
-    assert "No grant answers this." in desk.typed().stderr
+    told = desk.typed().stderr
+    assert "No grant answers this.\n1 other grant not shown; --all shows all." in told
     assert "settled" in desk.typed("--all").stdout
 
 

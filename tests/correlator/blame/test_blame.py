@@ -5,11 +5,15 @@ from typing import Any
 import pytest
 import yaml
 
+from correlator.audit.log import AuditLog
 from correlator.blame.attribute import History, Source
 from correlator.blame.lines import lines_of, scalar
 from correlator.blame.render import render
+from correlator.link.drifted import Knowledge, Witness
 from glasswarden.kube.managed import entries_of
 from glasswarden.kube.objects import Object, ref_of
+from glasswarden.kube.paths import parse_path
+from tests.correlator.audit.recorded import POLICY, events, live
 from tests.correlator.link.builders import UID, at, wrote
 
 IMAGE = "/spec/template/spec/containers[name=app]/image"
@@ -103,3 +107,29 @@ def test_the_source_of_a_name_is_said() -> None:
 def test_a_value_stands_on_one_line_and_is_not_obeyed(value: object, text: str) -> None:
     assert scalar(value) == text
     assert yaml.safe_load(text) == value
+
+
+class TestAuditLog:
+    def test_what_no_record_explains_is_put_down_to_whom_the_log_proves(self) -> None:
+        obj = live("Deployment", "web")
+        log = AuditLog(POLICY)
+        for event in events():
+            log.take(event)
+        history = History("test", ref_of(obj), entries_of(obj), (), knowledge=log.knowledge)
+        image = history.attribute(parse_path(IMAGE), "registry.example/web:4")
+        assert (image.who, image.source) == ("developer", Source.AUDIT)
+        selector = history.attribute(parse_path("/spec/paused"), True)
+        assert selector.source is Source.NOTHING
+
+    def test_who_posed_as_somebody_comes_first(self) -> None:
+        write = wrote(5, IMAGE, new="web:2", manager="kubectl-set")
+        witness = Witness("outsider", stored=True)
+        obj = a_deployment()
+        history = History(
+            "test",
+            ref_of(obj),
+            entries_of(obj),
+            (write,),
+            knowledge=Knowledge(witnesses={write.id: witness}),
+        )
+        assert history.attribute(parse_path(IMAGE), "web:2").who == "outsider as responder"

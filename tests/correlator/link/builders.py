@@ -47,6 +47,11 @@ def wrote(minute: float, path: str, **differing: Any) -> Attempt:  # noqa: ANN40
 _OF_A_CHANGE = {"old", "new", "old_masked", "new_masked", "old_cut", "new_cut"}
 
 
+def scaled_by(manager: str) -> Entry:
+    """Return the entry that scaling leaves: the API server gives it no time."""
+    return Entry("Update", manager=manager, subresource="scale")
+
+
 def held_by(manager: str, minute: float, operation: str = "Update", subresource: str = "") -> Entry:
     """Return a live managedFields entry that owns the field."""
     time = at(minute).strftime("%Y-%m-%dT%H:%M:%SZ")

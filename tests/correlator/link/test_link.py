@@ -13,11 +13,13 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, ChangedField, Cut
-from tests.correlator.link.builders import at, drifted, held_by, wrote
+from tests.correlator.link.builders import at, drifted, held_by, scaled_by, wrote
 
 REPLICAS = "/spec/replicas"
 ENV = "/spec/template/spec/containers[name=app]/env"
 MASKS = Masks(Ring([Key("k", b"s" * 32, at(-9))]))
+FLUX = frozenset({"kustomize-controller"})
+FLUX_AT_5 = held_by("kustomize-controller", 5, "Apply")
 SINCE_LONG = Knowledge(records_since=at(-60))
 
 
@@ -48,6 +50,12 @@ class TestExplained:
         found = linked(drifted(REPLICAS, 8), write, witnesses={write.id: witness})
         assert (found.confidence, found.impersonator) == (Confidence.CERTAIN, "")
 
+    def test_a_witness_that_does_not_tell_proves_nothing(self) -> None:
+        write = wrote(1, REPLICAS, new=8)
+        witness = Witness(user="responder", stored=None)
+        found = linked(drifted(REPLICAS, 8), write, witnesses={write.id: witness})
+        assert (found.state, found.confidence) == (State.EXPLAINED, Confidence.LIKELY)
+
     def test_the_audit_log_unmasks_who_posed_as_somebody_else(self) -> None:
         write = wrote(1, REPLICAS, new=8, actor="responder")
         witness = Witness(user="outsider", stored=True)
@@ -55,13 +63,14 @@ class TestExplained:
         assert (found.actor, found.impersonator) == ("responder", "outsider")
 
     def test_a_scale_names_no_manager_and_is_known_by_its_subresource(self) -> None:
-        field = drifted(REPLICAS, 8, holders=(held_by("kubectl", 1, subresource="scale"),))
+        field = drifted(REPLICAS, 8, holders=(scaled_by("kubectl"),))
         found = linked(field, wrote(1, REPLICAS, new=8, manager="", subresource="scale"))
-        assert found.confidence is Confidence.CERTAIN
+        assert (found.actor, found.confidence) == ("responder", Confidence.LIKELY)
 
     def test_a_reconciler_that_keeps_a_held_field_does_not_speak_against_it(self) -> None:
-        field = drifted(REPLICAS, 8, holders=(held_by("kustomize-controller", 5, "Apply"),))
-        assert linked(field, wrote(1, REPLICAS, new=8)).state is State.EXPLAINED
+        field = drifted(REPLICAS, 8, holders=(FLUX_AT_5,), keepers=FLUX)
+        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9))
+        assert linked(field, write).state is State.EXPLAINED
 
     def test_a_write_to_something_above_the_field_explains_it(self) -> None:
         items = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
@@ -131,7 +140,7 @@ class TestNoName:
                 id="a later record disagrees",
             ),
             pytest.param(
-                "no record changes this field",
+                "there are records of an earlier object of this name",
                 (wrote(1, REPLICAS, new=8, object_uid="another"),),
                 id="an earlier object of that name",
             ),
@@ -141,14 +150,27 @@ class TestNoName:
                 id="another cluster",
             ),
             pytest.param(
-                "cannot be compared",
+                "a hidden value, and the key that it is masked with is not at hand",
                 (wrote(1, REPLICAS, new_masked="unknown-key:00"),),
                 id="masked with a key that is gone",
             ),
             pytest.param(
-                "cannot be compared",
+                "what contains the field, and keeps only a digest of it",
+                (wrote(1, "/spec", new_cut=Cut(9000, "0" * 64)),),
+                id="inside a value that was too large",
+            ),
+            pytest.param(
+                "changed 3 fields more than it lists",
                 (wrote(1, "/spec/paused", new=True, unlisted=3),),
                 id="more changes than were listed",
+            ),
+            pytest.param(
+                "were denied, the last one to developer at 2026-03-01 12:02:00 UTC",
+                (
+                    wrote(2, REPLICAS, new=8, verdict="deny", actor="developer"),
+                    wrote(1, REPLICAS, new=8, verdict="deny", actor="outsider"),
+                ),
+                id="denied",
             ),
         ],
     )
@@ -185,6 +207,138 @@ class TestNoName:
         field = drifted(f"{ENV}[name=B]", {"name": "B", "value": "3"}, declared=ABSENT)
         added = wrote(1, f"{ENV}[name=B]", new={"name": "B", "value": "1"})
         assert linked(field, added).state is State.UNEXPLAINED
+
+
+class TestMovedOn:
+    """The record set the live value; whether anybody changed it and put it back is the question."""
+
+    EDIT_AT_5 = held_by("kubectl-edit", 5)
+    HOTFIX = wrote(1, REPLICAS, new=8, manager="kubectl-edit")
+
+    def found(self, *later: Attempt, write: Attempt = HOTFIX, **differing: Any) -> Link:  # noqa: ANN401
+        return linked(drifted(REPLICAS, 8, **{"keepers": FLUX} | differing), *later, write)
+
+    def test_a_manager_that_wrote_again_on_record_still_holds_the_first_value(self) -> None:
+        again = wrote(5, "/spec/paused", new=True, manager="kubectl-edit", actor="lead")
+        holders = (self.EDIT_AT_5,)
+        found = self.found(again, holders=holders, entries=holders)
+        assert (found.actor, found.confidence) == ("responder", Confidence.LIKELY)
+
+    def test_one_that_wrote_again_without_a_record_may_have_restored_the_value(self) -> None:
+        found = self.found(holders=(self.EDIT_AT_5,), entries=(self.EDIT_AT_5,))
+        assert found.state is State.UNEXPLAINED
+        assert "kubectl-edit wrote to the object at 2026-03-01T12:05:00Z" in found.why
+
+    def test_an_owner_that_wrote_in_between_may_have_reverted_it(self) -> None:
+        again = wrote(7, "/spec/paused", new=True, manager="kubectl-edit")
+        holders = (held_by("kubectl-edit", 7),)
+        found = self.found(again, holders=holders, entries=(*holders, FLUX_AT_5))
+        assert found.state is State.UNEXPLAINED
+        assert "kustomize-controller wrote to the object" in found.why
+
+    def test_a_scale_that_was_reverted_may_have_been_repeated(self) -> None:
+        write = wrote(1, REPLICAS, new=8, manager="", subresource="scale")
+        scaled = scaled_by("kubectl")
+        found = self.found(write=write, holders=(scaled,), entries=(scaled, FLUX_AT_5))
+        assert found.state is State.UNEXPLAINED
+
+    def test_unless_the_entry_is_of_that_very_second(self) -> None:
+        holders = (held_by("kubectl-edit", 1),)
+        found = self.found(holders=holders, entries=(*holders, FLUX_AT_5))
+        assert found.confidence is Confidence.CERTAIN
+
+    def test_an_owner_that_applied_the_value_itself_is_not_mistaken_for_a_person(self) -> None:
+        assert self.found(holders=(FLUX_AT_5,)).state is State.UNEXPLAINED
+
+    def test_nor_is_one_that_wrote_after_the_grant_had_ended(self) -> None:
+        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(3))
+        assert self.found(write=write, holders=(FLUX_AT_5,)).state is State.UNEXPLAINED
+
+    def test_an_extension_counts(self) -> None:
+        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(3))
+        more = wrote(2, "/", changes=(), grant="g1", grant_act="extended", grant_expires=at(9))
+        assert self.found(more, write=write, holders=(FLUX_AT_5,)).actor == "responder"
+
+    def test_one_who_repeated_the_value_speaks_against_nobody(self) -> None:
+        holders = (held_by("kubectl-edit", 5), held_by("kubectl-annotate", -5))
+        again = wrote(5, "/spec/paused", new=True, manager="kubectl-edit")
+        assert self.found(again, holders=holders, entries=holders).actor == "responder"
+
+    def test_somebody_elses_apply_is_no_keeping(self) -> None:
+        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9))
+        found = self.found(write=write, holders=(held_by("kubectl", 5, "Apply"),))
+        assert found.state is State.UNEXPLAINED
+
+    def test_an_entry_from_before_the_record_says_that_it_was_not_stored(self) -> None:
+        holders = (held_by("kubectl-patch", -5),)
+        assert self.found(holders=holders, entries=holders).state is State.UNEXPLAINED
+
+    @pytest.mark.parametrize(
+        ("entries", "state"),
+        [
+            pytest.param((), State.EXPLAINED, id="nobody wrote since"),
+            pytest.param((FLUX_AT_5,), State.UNEXPLAINED, id="the owner may have put it back"),
+        ],
+    )
+    def test_a_removed_field_has_no_holder(self, entries: Any, state: State) -> None:  # noqa: ANN401
+        field = drifted(REPLICAS, ABSENT, entries=entries, keepers=FLUX)
+        assert linked(field, wrote(1, REPLICAS, old=3)).state is state
+
+
+class TestReasons:
+    def test_a_part_of_what_nobody_recorded(self) -> None:
+        field = drifted(f"{ENV}[name=B]", {"name": "B", "value": "2"}, declared=ABSENT)
+        found = linked(field, wrote(1, f"{ENV}[name=B]/value", old="1", new="2"))
+        assert found.state is State.UNEXPLAINED
+        assert "changed a part of it; how the rest came there is not on record" in found.why
+
+    def test_what_was_pruned_is_said_to_be(self) -> None:
+        field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", -90),))
+        found = linked(field, records_since=at(-99), pruned_before=at(-80))
+        assert "records from before 2026-03-01 10:40:00 UTC were pruned" in found.why
+
+    def test_what_the_owner_applied_is_said_to_be(self) -> None:
+        found = linked(drifted(REPLICAS, 8, holders=(FLUX_AT_5,), keepers=FLUX))
+        assert found.why == "its owner applied it: field manager kustomize-controller holds it"
+
+    def test_a_status_is_for_the_objects_controller_to_report(self) -> None:
+        found = linked(drifted("/status/phase", "Failed"))
+        assert found.state is State.DELEGATED
+        assert found.evidence == ("a status is for the object's controller to report",)
+
+    def test_a_finding_that_names_no_object_gets_no_name(self) -> None:
+        field = drifted(REPLICAS, 8, ref=Ref("apps", "v1", "Deployment", "shop", "web"))
+        found = linked(field, wrote(1, REPLICAS, new=8))
+        assert found.actor == ""
+        assert "was not told" in found.why
+
+    @pytest.mark.parametrize(("live", "word"), [(ABSENT, "deletion"), ({}, "creation")])
+    def test_whole_objects(self, live: Any, word: str) -> None:  # noqa: ANN401 - any value
+        uid = "" if live is ABSENT else "u"
+        field = drifted("/", live, ref=Ref("apps", "v1", "Deployment", "shop", "web", uid))
+        assert linked(field).why == f"no record tells of its {word}"
+
+    def test_a_record_whose_witness_is_missing(self) -> None:
+        write = wrote(1, REPLICAS, new=8)
+        found = linked(drifted(REPLICAS, 8), write, audited=(at(0), at(9)))
+        assert found.state is State.UNEXPLAINED
+        assert "its witness is missing" in found.why
+
+    def test_managed_fields_are_witness_enough(self) -> None:
+        write = wrote(1, REPLICAS, new=8, manager="kubectl-edit")
+        field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 1),))
+        assert linked(field, write, audited=(at(0), at(9))).state is State.EXPLAINED
+
+    def test_what_the_log_does_not_cover_needs_no_witness(self) -> None:
+        found = linked(drifted(REPLICAS, 8), wrote(1, REPLICAS, new=8), audited=(at(5), at(9)))
+        assert found.state is State.EXPLAINED
+
+
+def test_what_several_know_comes_together() -> None:
+    gap, other = Unseen(at(0), at(1), "one"), Unseen(at(2), at(3), "other")
+    ledger = Knowledge(at(-9), unseen=(gap,))
+    audit = Knowledge(unseen=(other,), audited=(at(0), at(9)))
+    assert ledger.and_also(audit) == Knowledge(at(-9), unseen=(gap, other), audited=(at(0), at(9)))
 
 
 class TestDelegated:

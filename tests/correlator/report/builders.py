@@ -9,12 +9,21 @@ from glasswarden.ledger.record import Attempt, ChangedField
 from tests.correlator.link.builders import at, wrote
 
 IMAGE = "/spec/template/spec/containers[name=app]/image"
-HOSTILE = "=cmd|'/c calc'!A1 <script>alert(1)</script> `x` | \x1b[31m"
+HOSTILE = (
+    "=cmd|'/c calc'!A1 <script>alert(1)</script> `x` | \x1b[31m"
+    f" <img src=x> \N{RIGHT-TO-LEFT OVERRIDE}txt.exe {'w' * 200}"
+)
 
 
 def granted(minute: float, path: str, **differing: Any) -> Attempt:  # noqa: ANN401 - any field
     """Return a write of the responder under the incident's grant."""
-    fields = {"ticket": "INC-42", "reason": "checkout is down", "grant": "g1", "grant_act": "used"}
+    fields: dict[str, Any] = {
+        "ticket": "INC-42",
+        "reason": "checkout is down",
+        "grant": "g1",
+        "grant_act": "used",
+    }
+    fields |= {"grant_expires": at(4.5)}
     return wrote(minute, path, **fields | {"inferred_verb": "edit"} | differing)
 
 
@@ -23,6 +32,7 @@ def history() -> list[Attempt]:
     fingerprint = "ab12"
     return [
         wrote(0, "/spec/replicas", old=5, new=9, verdict="deny", actor="developer", clause="guard"),
+        granted(0.9, "/", changes=(), grant_act="issued", inferred_verb="annotate"),
         granted(1, "/spec/replicas", old=5, new=8, inferred_verb="scale"),
         granted(2, IMAGE, old="web:1", new="web:2", fingerprint=fingerprint),
         granted(2.01, IMAGE, old="web:1", new="web:2", fingerprint=fingerprint),
@@ -75,3 +85,19 @@ def a_hostile_report() -> Report:
         ticket=HOSTILE,
     )
     return compose(Scope(ticket=HOSTILE), [write], around(), at(60))
+
+
+def a_large_report() -> Report:
+    """Return a report about a busy week: many people, many writes, long names."""
+    attempts = [
+        wrote(
+            number * 7,
+            f"/metadata/annotations/example.com~1{'very-' * 12}long-{number}",
+            new="x" * 150,
+            actor=f"system:serviceaccount:{'team-' * 8}{number % 20}:deployer",
+            name=f"{'web-' * 40}{number}",
+            verdict="deny" if number % 5 == 0 else "allow",
+        )
+        for number in range(300)
+    ]
+    return compose(Scope(namespace="shop"), attempts, around(), at(9999))

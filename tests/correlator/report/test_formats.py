@@ -13,6 +13,8 @@ from correlator.report.markdown import render_markdown
 from correlator.report.model import Report, as_json, schema
 from correlator.report.page import render_page
 from correlator.report.table import COLUMNS, render_csv
+from correlator.report.timeline import spread
+from correlator.report.words import markdown
 from tests.correlator.report.builders import HOSTILE, a_hostile_report, the_report
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -70,6 +72,13 @@ class TestHostileText:
         rows = [line for line in lines if line.startswith("| ")]
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
 
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [("1. it", r"1\. it"), ("12) it", r"12\) it"), ("- it", r"\- it"), ("1.5", r"1\.5")],
+    )
+    def test_markdown_makes_no_list_of_it(self, text: str, shown: str) -> None:
+        assert markdown(text) == shown
+
     def test_csv_has_no_formula(self) -> None:
         rows = list(csv.reader(io.StringIO(render_csv(a_hostile_report()))))
         assert {len(row) for row in rows} == {len(COLUMNS)}
@@ -79,3 +88,23 @@ class TestHostileText:
         [write] = json.loads(as_json(a_hostile_report()))["writes"]
         assert write["actor"] == HOSTILE
         assert write["changes"][0]["new"] == HOSTILE
+
+
+def test_breaking_the_glass_is_told_as_that() -> None:
+    told = render_markdown(the_report(), TITLE)
+    assert "responder: broke the glass on Deployment shop/web was allowed" in told
+
+
+@pytest.mark.parametrize(
+    ("places", "moved"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param([300.0], [300.0], id="one"),
+        pytest.param([300.0, 300.0, 500.0], [300.0, 322.0, 500.0], id="two at once"),
+        pytest.param([878.0, 878.0], [856.0, 878.0], id="at the end"),
+    ],
+)
+def test_marks_are_moved_apart_by_no_more_than_needed(
+    places: list[float], moved: list[float]
+) -> None:
+    assert spread(places) == moved

@@ -14,9 +14,13 @@ from psycopg import errors
 
 from glasswarden.ledger.address import migrate_ledger, open_ledger
 from glasswarden.ledger.errors import LedgerUnavailable
+from glasswarden.ledger.history.address import open_history
+from glasswarden.ledger.history.episode import Changes
 from glasswarden.ledger.ledger import LegalHold
 from glasswarden.ledger.question import Question
+from tests.cluster.patience import eventually
 from tests.ledger.builders import TIME, a_tombstone, an_attempt, an_opening, records_of
+from tests.ledger.history.builders import a_sighting
 from tests.postgres_server import USER
 
 pytestmark = pytest.mark.postgres
@@ -32,6 +36,7 @@ class Installation:
     superuser: str
     owner: str
     webhook: str
+    correlator: str
     reader: str
 
 
@@ -41,7 +46,7 @@ def installed(postgres_url: str) -> Iterator[Installation]:
     unique = f"test_{secrets.token_hex(4)}"
     [make, grants] = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
     make = re.sub(r"\bglasswarden(_[a-z]+)?\b", rf"{unique}\1", make)
-    grants = re.sub(r"\bglasswarden_(webhook|reader)\b", rf"{unique}_\1", grants)
+    grants = re.sub(r"\bglasswarden_(webhook|correlator|reader)\b", rf"{unique}_\1", grants)
 
     def as_(role: str) -> str:
         return postgres_url.replace(f"{USER}@/postgres", f"{role}@/{unique}")
@@ -49,7 +54,7 @@ def installed(postgres_url: str) -> Iterator[Installation]:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         for statement in filter(str.strip, make.split(";")):
             connection.execute(statement.encode())
-        roles = [f"{unique}_{name}" for name in ("owner", "webhook", "reader")]
+        roles = [f"{unique}_{name}" for name in ("owner", "webhook", "correlator", "reader")]
         migrate_ledger(as_(roles[0]))
         with psycopg.connect(as_(roles[0])) as owner:
             owner.execute(grants.encode())
@@ -96,7 +101,7 @@ TAMPERING = {
 }
 
 
-@pytest.mark.parametrize("role", ["webhook", "reader"])
+@pytest.mark.parametrize("role", ["webhook", "correlator", "reader"])
 def test_nobody_but_the_owner_changes_what_is_stored(installed: Installation, role: str) -> None:
     with closing(open_ledger(installed.webhook)) as ledger:
         ledger.append(records := records_of(an_attempt(time=LATE)))
@@ -116,6 +121,28 @@ def test_the_reader_only_asks(installed: Installation) -> None:
         with pytest.raises(LedgerUnavailable, match="permission denied"):
             ledger.append(records_of(an_attempt(), writer="reader"))
         assert ledger.ask(Question()) == records
+
+
+def test_the_correlator_asks_and_writes_the_history(installed: Installation) -> None:
+    with closing(open_ledger(installed.webhook)) as ledger:
+        ledger.append(records := records_of(an_attempt()))
+    with closing(open_ledger(installed.correlator)) as ledger:
+        assert ledger.ask(Question()) == records
+        with pytest.raises(LedgerUnavailable, match="permission denied"):
+            ledger.append(records_of(an_attempt(), writer="correlator"))
+    with closing(open_history(installed.correlator)) as history:
+        term = history.lead("test", "one", TIME)
+        history.store(term, Changes(opened=(a_sighting(),)), TIME)
+        [episode] = history.open("test")
+        history.store(term, Changes(gone=(episode,)), TIME)
+        assert history.forget(term, TIME, most=0) == 1
+
+
+def test_the_reader_asks_the_history(installed: Installation) -> None:
+    with closing(open_history(installed.reader)) as history:
+        assert history.episodes(TIME) == []
+        with pytest.raises(LedgerUnavailable, match="permission denied"):
+            history.lead("test", "reader", TIME)
 
 
 def test_the_webhook_cannot_prune(installed: Installation) -> None:
@@ -155,4 +182,13 @@ def test_a_role_out_of_connections_waits_for_one(installed: Installation) -> Non
     with pytest.raises(LedgerUnavailable, match="too many connections"):
         open_ledger(installed.webhook)
     ledger.close()
-    open_ledger(installed.webhook).close()
+    # The server ends a connection in its own time.
+    eventually(lambda: opens(installed.webhook), "the one connection to be free again")
+
+
+def opens(address: str) -> bool:
+    try:
+        open_ledger(address).close()
+    except LedgerUnavailable:
+        return False
+    return True

@@ -1,0 +1,122 @@
+"""Something that the audit log alone shows, and what it means."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from correlator.classify.words import kubectl
+from correlator.finding import Cause, Class, Finding, Response, Verdict, time_as_text
+from correlator.link.link import Link, State
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.owners import Owner
+from glasswarden.kube.paths import ROOT, Path
+
+SOURCE: Final = "audit"
+
+
+class Sort(StrEnum):
+    """What kind of thing was seen."""
+
+    EMERGENCY = "emergency"
+    """A write to a guarded object by the group that is never asked."""
+
+    FAILED_OPEN = "failed-open"
+    """A write to a guarded object that the webhook should have been asked about."""
+
+    UNRECORDED = "unrecorded"
+    """A write to a guarded object about which nobody was asked."""
+
+    GUARD = "guard"
+    """A change of what makes the guard: its registration, its deployment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One request that the audit log shows, and that no record speaks of."""
+
+    sort: Sort
+    time: datetime
+    ref: Ref
+    did: str
+    """What was done, as in "lead *patched it*"."""
+    actor: str
+    user: str
+    """Who authenticated; under impersonation not the actor."""
+    source: str
+    user_agent: str
+    audit_id: str
+    owner: Owner | None = None
+    field: Path = ROOT
+    """The one field that it was about, where that is known."""
+    because: str = ""
+    """Why nobody was asked, where the log tells."""
+    by_controller: bool = False
+
+    @property
+    def who(self) -> str:
+        """Who did it, from where."""
+        posed = f" (posed as by {self.user})" if self.user != self.actor else ""
+        return f"{self.actor}{posed}" + (f" from {self.source}" if self.source else "")
+
+
+def finding_of(sighting: Sighting) -> Finding:
+    """Return *sighting* as a finding; what stands there now is told by others."""
+    return Finding(
+        sighting.ref,
+        sighting.field,
+        ABSENT,
+        ABSENT,
+        sighting.time,
+        SOURCE,
+        owner=sighting.owner,
+        verdict=verdict_of(sighting),
+        link=_link_of(sighting),
+    )
+
+
+def _link_of(sighting: Sighting) -> Link:
+    return Link(
+        State.UNEXPLAINED,
+        sighting.because or _BECAUSE[sighting.sort],
+        actor=sighting.actor,
+        impersonator=sighting.user if sighting.user != sighting.actor else "",
+        source=sighting.source,
+        time=sighting.time,
+        evidence=(f"audit event {sighting.audit_id} shows the write",),
+    )
+
+
+def verdict_of(sighting: Sighting) -> Verdict:
+    """Return what *sighting* means, and what to do about it first."""
+    when = time_as_text(sighting.time)
+    told = f"{sighting.who} {sighting.did} at {when}"
+    return Verdict(
+        Class.DESIRED_CONFIGURATION,
+        Cause.CONTROLLER if sighting.by_controller else Cause.PERSON,
+        _RESPONSES[sighting.sort],
+        f"{told}; {sighting.because or _BECAUSE[sighting.sort]}",
+        _verify(sighting),
+    )
+
+
+_RESPONSES: Final = {
+    Sort.EMERGENCY: Response.ALERT,
+    Sort.FAILED_OPEN: Response.ALERT,
+    Sort.UNRECORDED: Response.ESCALATE,
+    Sort.GUARD: Response.ESCALATE,
+}
+
+_BECAUSE: Final = {
+    Sort.EMERGENCY: "the emergency group is never asked, so there is no record",
+    Sort.FAILED_OPEN: "the webhook did not answer and was passed by, so there is no record",
+    Sort.UNRECORDED: "nobody was asked: the webhook was not registered for it",
+    Sort.GUARD: "this is part of the guard itself",
+}
+
+
+def _verify(sighting: Sighting) -> str:
+    if sighting.sort is Sort.GUARD:
+        return "glasswarden doctor"
+    return kubectl("get", sighting.ref, "-o", "yaml", "--show-managed-fields")

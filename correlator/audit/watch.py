@@ -1,0 +1,230 @@
+"""What the audit log shows about the guard itself, event by event. Pure; asks nobody.
+
+Events are told in the order in which they happened. Memory grows with the guarded objects that the
+log shows, not with its events.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from correlator.audit.guard_parts import VALIDATING, Blow, Parts, kind_of_part
+from correlator.audit.outages import Outages
+from correlator.audit.sighting import Sighting, Sort
+from correlator.audit.subject import REPLICAS, Subject, objects_of, subject_of, write_of
+from correlator.audit.writes import WATCHED, act_of, is_stored_write, reference_of, scaled_to
+from correlator.link.audited import SCALE, Act, Way
+from correlator.link.drifted import Unseen
+from glasswarden.audit.event import COMPLETE, Event
+from glasswarden.audit.testimony import failed_open, records_in
+from glasswarden.kube.objects import Ref, ref_of
+from glasswarden.kube.paths import ROOT, Path
+from glasswarden.policy.decide import decide
+from glasswarden.policy.decision import Clause, Decision
+from glasswarden.policy.defaults import KUBERNETES
+from glasswarden.policy.exempt import EXEMPT_NAMESPACES
+from glasswarden.policy.matching import names_of
+from glasswarden.policy.policy import Policy
+
+MOST_SUBJECTS: Final = 100_000
+"""Guarded objects that are remembered; those written to least recently are forgotten first."""
+
+_Place: TypeAlias = tuple[str, str, str, str]
+
+_KUBERNETES: Final = names_of(KUBERNETES.actors)
+_SORTS: Final = {
+    Way.EMERGENCY: Sort.EMERGENCY,
+    Way.FAILED_OPEN: Sort.FAILED_OPEN,
+    Way.UNRECORDED: Sort.UNRECORDED,
+}
+_UNSHOWN: Final = {
+    Way.EMERGENCY: "writes of the emergency group",
+    Way.FAILED_OPEN: "writes that the webhook was not there for",
+    Way.UNRECORDED: "writes without a record",
+}
+_DONE: Final = {
+    Act.CREATE: "created it",
+    Act.REPLACE: "replaced it",
+    Act.PATCH: "patched it",
+    Act.DELETE: "deleted it",
+}
+
+
+@dataclass(slots=True)
+class Watch:
+    """What was seen so far."""
+
+    policy: Policy
+    sightings: list[Sighting] = field(default_factory=list)
+    untold: Counter[str] = field(default_factory=Counter)
+    """Writes of which the log does not show whose objects they were to, by what they are."""
+    since: datetime | None = None
+    until: datetime | None = None
+    """The time that the log covers."""
+
+    _subjects: dict[_Place, Subject] = field(default_factory=dict)
+    _parts: Parts = field(init=False)
+    _outages: Outages = field(default_factory=Outages)
+    _seen: set[tuple[str, Ref]] = field(default_factory=set)
+    _records: bool = False
+    """Whether the webhook is known to have been registered by now."""
+
+    def __post_init__(self) -> None:
+        self._parts = Parts(self.policy)
+
+    @property
+    def unseen(self) -> tuple[Unseen, ...]:
+        """The times in which writes may have passed without a record."""
+        return self._outages.until(self.until) if self.until else ()
+
+    def forget(self, before: datetime) -> None:
+        """Let go of what was seen before that time."""
+        self.sightings = [each for each in self.sightings if each.time >= before]
+
+    def take(self, event: Event) -> Way | None:
+        """Look at *event*; return the way that its write took, none if nothing was stored."""
+        if event.stage != COMPLETE:
+            return None
+        self._cover(event.request_received_timestamp, event.stage_timestamp)
+        if any(records_in(event)):
+            self._records = True
+            self._outages.answered()
+        if failed_open(event):
+            self._outages.failed(event.request_received_timestamp, event.stage_timestamp)
+        if not is_stored_write(event):
+            return None
+        if kind := kind_of_part(reference_of(event)):
+            return self._take_part(event, kind)
+        return self._take_write(event)
+
+    def _cover(self, received: datetime, answered: datetime) -> None:
+        self.since = min(self.since or received, received)
+        self.until = max(self.until or answered, answered)
+
+    def _take_write(self, event: Event) -> Way:
+        if reference_of(event).subresource not in WATCHED:
+            return self._way(event, None)
+        ways = [self._judge(event, subject) for subject in self._touched(event)]
+        self._remember(event)
+        return ways[0] if ways else self._judge(event, None)
+
+    def _touched(self, event: Event) -> list[Subject]:
+        """Return what was written to, by what it was before; nothing where the log has no idea."""
+        if known := self._subjects.get(_place(event)):
+            return [known]
+        return [subject_of(each, self.policy) for each in objects_of(event)]
+
+    def _way(self, event: Event, decision: Decision | None) -> Way:
+        if any(records_in(event)):
+            return Way.RECORDED
+        if failed_open(event):
+            return Way.FAILED_OPEN
+        if self.policy.document.emergency_group in event.actor.groups:
+            return Way.EMERGENCY
+        return Way.TRUSTED if self._is_trusted(event, decision) else Way.UNRECORDED
+
+    def _is_trusted(self, event: Event, decision: Decision | None) -> bool:
+        if decision is not None and decision.clause in (Clause.CONTROLLER, Clause.DELEGATED):
+            return True
+        name = event.actor.username
+        if self.policy.document.default_delegations and name in _KUBERNETES:
+            return True
+        # Whose object it is, the log does not show: anybody's controller may be the owner's.
+        return decision is None and any(name in each for each in self.policy.controllers.values())
+
+    def _judge(self, event: Event, subject: Subject | None) -> Way:
+        decision = self._decision(event, subject) if subject else None
+        way = self._way(event, decision)
+        if way in (Way.RECORDED, Way.TRUSTED) or not self._is_asked_about(event, way):
+            return way
+        if subject is None or decision is None:
+            self.untold[_UNSHOWN[way]] += 1
+        elif self._guards(subject) and (decision.recorded or way is not Way.UNRECORDED):
+            self._see(_SORTS[way], event, subject)
+        return way
+
+    def _decision(self, event: Event, subject: Subject) -> Decision:
+        write = write_of(event, subject)
+        return decide(write, self.policy, event.request_received_timestamp)
+
+    def _is_asked_about(self, event: Event, way: Way) -> bool:
+        """Tell whether the webhook should know of it: it is there, and has a say in that place."""
+        if reference_of(event).namespace in EXEMPT_NAMESPACES:
+            return False
+        return way is not Way.UNRECORDED or self._records
+
+    def _guards(self, subject: Subject) -> bool:
+        reserved = subject.ref.namespace in self.policy.reserved and not subject.controlled
+        return subject.owner is not None or reserved
+
+    def _see(self, sort: Sort, event: Event, subject: Subject, blow: Blow | None = None) -> None:
+        """Keep what was seen, once: a copy of a log may be read beside it."""
+        if (event.audit_id, subject.ref) in self._seen:
+            return
+        self._seen.add((event.audit_id, subject.ref))
+        did, where = (blow.did, blow.field) if blow else _done(event)
+        actor = event.actor.username
+        self.sightings.append(
+            Sighting(
+                sort=sort,
+                time=event.request_received_timestamp,
+                ref=subject.ref,
+                did=did,
+                actor=actor,
+                user=event.user.username,
+                source=event.source,
+                user_agent=event.user_agent,
+                audit_id=event.audit_id,
+                owner=subject.owner,
+                field=where,
+                because=self._outages.gone if sort is Sort.UNRECORDED else "",
+                by_controller=any(actor in each for each in self.policy.controllers.values()),
+            )
+        )
+
+    def _remember(self, event: Event) -> None:
+        """Keep what is guarded, for the events that do not show it."""
+        place = _place(event)
+        if reference_of(event).subresource:
+            return
+        if act_of(event) is Act.DELETE:
+            self._subjects.pop(place, None)
+            return
+        for each in objects_of(event):
+            subject = subject_of(each, self.policy)
+            self._subjects.pop(place, None)
+            if self._guards(subject):
+                self._subjects[place] = subject
+        if len(self._subjects) > MOST_SUBJECTS:
+            self._subjects.pop(next(iter(self._subjects)))
+
+    def _take_part(self, event: Event, kind: str) -> Way:
+        """Look at a write to a part of the guard."""
+        if (struck := self._parts.take(event, kind)) is not None:
+            ref, blow = struck
+            self._see(Sort.GUARD, event, Subject(ref), blow)
+        if reference_of(event).resource == VALIDATING:
+            self._note_registration(event)
+        return self._way(event, None)
+
+    def _note_registration(self, event: Event) -> None:
+        if act_of(event) is Act.DELETE:
+            self._outages.deleted(event.request_received_timestamp, event.actor.username)
+        else:
+            self._records = True
+            self._outages.registered(event.stage_timestamp)
+
+
+def _done(event: Event) -> tuple[str, Path]:
+    """Return what was done, and to which field where that is sure."""
+    if reference_of(event).subresource != SCALE:
+        return _DONE[act_of(event)], ROOT
+    replicas = scaled_to(event)
+    return ("scaled it" if replicas is None else f"scaled it to {replicas}"), REPLICAS
+
+
+def _place(event: Event) -> _Place:
+    reference = reference_of(event)
+    name = reference.name or next((ref_of(each).name for each in objects_of(event)), "")
+    return reference.api_group, reference.resource, reference.namespace, name

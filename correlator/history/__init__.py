@@ -1,0 +1,1 @@
+"""The history of an object's fields: who wrote what after whom, and what nobody recorded."""

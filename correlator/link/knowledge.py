@@ -1,0 +1,35 @@
+"""What a ledger says about its own limits: since when it records, and what passed it by."""
+
+from correlator.link.drifted import Knowledge, Unseen
+from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.record import AnyEntry, Gap, Opened, Tombstone, read_entry
+
+
+def clusters_in(ledger: Ledger) -> list[str]:
+    """Return the clusters that *ledger* has records of, sorted."""
+    # Commands that act on the ledger itself begin chains of no cluster.
+    begun = {entry.cluster for entry in _signed(ledger) if isinstance(entry, Opened)}
+    return sorted(begun - {""})
+
+
+def knowledge_of(ledger: Ledger, cluster: str) -> Knowledge:
+    """Return what *ledger* itself tells about *cluster*."""
+    signed = _signed(ledger)
+    begun = [each.time for each in signed if isinstance(each, Opened) and each.cluster == cluster]
+    pruned = [each.before for each in signed if isinstance(each, Tombstone) and each.before]
+    gaps = (record.entry for record in ledger.gaps(cluster))
+    return Knowledge(
+        # A chain that was cut has lost its beginning, and what is left of it may be all there is.
+        min((*begun, *pruned), default=None),
+        max(pruned, default=None),
+        unseen=tuple(_unseen(gap) for gap in gaps if isinstance(gap, Gap)),
+    )
+
+
+def _signed(ledger: Ledger) -> list[AnyEntry]:
+    """Return what is signed: the beginnings of chains, and what was done to the ledger."""
+    return [read_entry(row.body, row.digest) for row in ledger.signed()]
+
+
+def _unseen(gap: Gap) -> Unseen:
+    return Unseen(gap.since, gap.until, f"writes went unrecorded ({gap.why})")

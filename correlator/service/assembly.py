@@ -1,0 +1,86 @@
+"""How the parts of the correlator are put together."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from correlator.service.audit_source import AuditSource
+from correlator.service.git_source import GitSource
+from correlator.service.leadership import Leadership
+from correlator.service.ledger_source import LedgerSource
+from correlator.service.passes import Passes
+from correlator.service.program import Program, Workshop, new_workshop
+from correlator.service.settings import Settings
+from correlator.service.source import Source
+from correlator.service.tools import Tools
+from glasswarden.cluster.apiserver import Access, ApiServer, access_in_cluster
+from glasswarden.cluster.kubeconfig import access_from
+from glasswarden.cluster.lease import Lease
+from glasswarden.cluster.objects import objects_from
+from glasswarden.ledger.address import keys_beside, open_ledger
+from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
+from glasswarden.ledger.history.address import open_history
+from glasswarden.ledger.mask_keys import open_masks
+from glasswarden.ledger.masking import Masks
+from glasswarden.policy.policy import Policy
+
+USER_AGENT = "glasswarden-correlator"
+
+
+def new_program(settings: Settings, read_policy: Callable[[], Policy]) -> Program:
+    """Return one replica of the correlator."""
+
+    def open_(on_change: Callable[[], None]) -> Workshop:
+        tools = _tools(settings, read_policy)
+        return new_workshop(tools, Passes(_sources(tools, on_change), tools.history))
+
+    def compete(on_gain: Callable[[], None]) -> Leadership:
+        namespace, _, name = settings.lease.partition("/")
+        objects = objects_from(settings.kubeconfig)
+        lease = Lease(objects, namespace, name, settings.identity, settings.lease_duration)
+        return Leadership(lease, on_gain)
+
+    return Program(open_, settings.interval, settings.identity, compete if settings.lease else None)
+
+
+def _tools(settings: Settings, read_policy: Callable[[], Policy]) -> Tools:
+    with ExitStack() as opened:
+        ledger = open_ledger(settings.ledger)
+        opened.callback(ledger.close)
+        history = open_history(settings.ledger)
+        opened.callback(history.close)
+        server = ApiServer(_access(settings.kubeconfig), USER_AGENT)
+        tools = Tools(
+            settings,
+            server,
+            objects_from(settings.kubeconfig),
+            ledger,
+            history,
+            read_policy,
+            _masks(settings),
+        )
+        opened.pop_all()
+        return tools
+
+
+def _sources(tools: Tools, on_change: Callable[[], None]) -> list[Source]:
+    """Return what is asked in each pass; where two find the same, the first counts."""
+    poll = tools.settings.interval.total_seconds()
+    git = [GitSource(each, tools.server, poll, on_change) for each in tools.settings.sources]
+    folder = tools.settings.audit
+    audit = [AuditSource(folder)] if folder is not None else []
+    return [*git, LedgerSource(tools.server, git), *audit]
+
+
+def _masks(settings: Settings) -> Masks | None:
+    """Return what hidden values are compared with, where that is at hand."""
+    if settings.keys is not None:
+        return open_masks(settings.keys)
+    try:
+        return open_masks(keys_beside(settings.ledger))
+    except (AddressInvalid, KeyUnusable):
+        return None
+
+
+def _access(kubeconfig: Path | None) -> Access:
+    return access_in_cluster() if kubeconfig is None else access_from(kubeconfig)

@@ -1,0 +1,148 @@
+"""What the correlator tells Prometheus. One process: no figures to share.
+
+No label grows without bound: sources are named in a file, applications and objects nowhere.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from correlator.grants.grant import State
+from glasswarden.ledger.history.episode import Episode
+
+REGISTRY: Final = CollectorRegistry()
+
+LEADER: Final = Gauge(
+    "glasswarden_correlator_leader", "Whether this replica makes the passes", registry=REGISTRY
+)
+PASSES: Final = Counter(
+    "glasswarden_correlator_passes_total",
+    "Passes, by how they ended",
+    ["outcome"],
+    registry=REGISTRY,
+)
+PASS_SECONDS: Final = Histogram(
+    "glasswarden_correlator_pass_seconds",
+    "Time from the beginning of a pass to the end of its duties",
+    registry=REGISTRY,
+    buckets=(0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
+)
+SOURCE_FAILURES: Final = Counter(
+    "glasswarden_source_failures_total",
+    "Passes in which a source could not be read",
+    ["source"],
+    registry=REGISTRY,
+)
+DUTY_FAILURES: Final = Counter(
+    "glasswarden_correlator_duty_failures_total",
+    "Times that something to be done after a pass failed",
+    ["duty"],
+    registry=REGISTRY,
+)
+NOTIFICATIONS: Final = Counter(
+    "glasswarden_notifications_total",
+    "Messages to people, by whom they were for and what became of them",
+    ["target", "outcome"],
+    registry=REGISTRY,
+)
+AUDIT_EVENT: Final = Gauge(
+    "glasswarden_audit_event_timestamp_seconds",
+    "When the youngest event of the audit log happened",
+    registry=REGISTRY,
+)
+AUDIT_BATCHES: Final = Counter(
+    "glasswarden_audit_batches_total",
+    "Batches of audit events that were delivered, by what became of them",
+    ["outcome"],
+    registry=REGISTRY,
+)
+
+UNLINKED: Final = "unlinked"
+"""The state of findings that nobody looked for a cause of."""
+
+
+class _OnlyTheLeaders(Collector):
+    """What only the replica that leads can say; the others say nothing, not even 0."""
+
+    def __init__(self) -> None:
+        self.findings: Mapping[tuple[str, ...], float] = {}
+        self.sources: dict[str, float] = {}
+        self.incomplete: int | None = None
+        self.grants: Mapping[tuple[str, ...], float] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        yield _gauge(
+            "glasswarden_findings",
+            "Open findings, by class and by whether a cause is known",
+            ("class", "state"),
+            self.findings,
+        )
+        yield _gauge(
+            "glasswarden_source_read_timestamp_seconds",
+            "When a source was last read; at first, when this replica began to lead",
+            ("source",),
+            {(name,): time for name, time in self.sources.copy().items()},
+        )
+        yield _gauge(
+            "glasswarden_findings_incomplete",
+            "Things that the last pass could not look at",
+            (),
+            {} if self.incomplete is None else {(): self.incomplete},
+        )
+        yield _gauge(
+            "glasswarden_grants",
+            "Grants of the last 30 days, by how they stand",
+            ("state",),
+            self.grants,
+        )
+
+
+_LEADERS: Final = _OnlyTheLeaders()
+REGISTRY.register(_LEADERS)
+
+
+def lead(sources: Iterable[str], now: datetime) -> None:
+    """Begin to say what only the leader knows."""
+    LEADER.set(1)
+    _LEADERS.sources = dict.fromkeys(sources, now.timestamp())
+
+
+def was_read(source: str, now: datetime) -> None:
+    """Say that a source was read at *now*."""
+    _LEADERS.sources[source] = now.timestamp()
+
+
+def show(episodes: Iterable[Episode], incomplete: int) -> None:
+    """Say what is open after a pass; what no longer is, is 0 and not nothing."""
+    found: Tally[tuple[str, ...]] = Tally(
+        (each.last.class_, each.last.state or UNLINKED) for each in episodes
+    )
+    _LEADERS.findings = {labels: found[labels] for labels in {*_LEADERS.findings, *found}}
+    _LEADERS.incomplete = incomplete
+
+
+def show_grants(figures: Mapping[State, int]) -> None:
+    """Say how many grants stand how."""
+    _LEADERS.grants = {(state,): count for state, count in figures.items()}
+
+
+def stand_by() -> None:
+    """Say nothing about what another replica looks after."""
+    LEADER.set(0)
+    _LEADERS.findings, _LEADERS.sources, _LEADERS.incomplete = {}, {}, None
+    _LEADERS.grants = {}
+
+
+def _gauge(
+    name: str, says: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]
+) -> Metric:
+    family = GaugeMetricFamily(name, says, labels=labels)
+    for found, value in values.items():
+        family.add_metric(found, value)
+    return family

@@ -1,0 +1,192 @@
+"""The correlator as a program: passes while it leads, on an interval and on change, until stopped.
+
+A pass that fails costs that pass: it is logged, counted and made again.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import structlog
+
+from correlator.causes import Causes
+from correlator.service import metrics
+from correlator.service.duties import DUTIES, Duty
+from correlator.service.leadership import Leadership
+from correlator.service.passed import Passed
+from correlator.service.passes import Passes
+from correlator.service.settings import REST
+from correlator.service.tools import PolicyUnusable, Tools
+from glasswarden.ledger.history.episode import Deposed, Term
+from glasswarden.policy.policy import DEFAULT
+
+GRACE_SECONDS: Final = 10.0
+"""How long a pass that is under way is waited for at the end."""
+STUCK: Final = timedelta(minutes=15)
+"""A turn that takes longer will not end: Git and the API server are given up before."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What the thread of the passes works with; made by that thread, and again where it failed."""
+
+    tools: Tools
+    passes: Passes
+    duties: dict[str, Duty]
+
+
+def new_workshop(tools: Tools, passes: Passes) -> Workshop:
+    """Return *tools* and *passes* with the duties."""
+    return Workshop(tools, passes, {name: new(tools) for name, new in DUTIES.items()})
+
+
+@dataclass(slots=True)
+class Program:
+    """One replica."""
+
+    open: Callable[[Callable[[], None]], Workshop]
+    """Opens what the passes need; is given what to call when something changed."""
+    interval: timedelta
+    identity: str
+    new_leadership: Callable[[Callable[[], None]], Leadership] | None = None
+    """How replicas agree on who leads; none where there is only one."""
+
+    _stop: threading.Event = field(default_factory=threading.Event, init=False)
+    _wake: threading.Event = field(default_factory=threading.Event, init=False)
+    _leadership: Leadership | None = field(default=None, init=False)
+    _workshop: Workshop | None = field(default=None, init=False)
+    _causes: Causes | None = field(default=None, init=False)
+    _term: Term | None = field(default=None, init=False)
+    _alive: float = field(default_factory=time.monotonic, init=False)
+    _done: float | None = field(default=None, init=False)
+    """When a pass last succeeded."""
+
+    def run(self) -> None:
+        """Pass until `stop`; then let another replica lead."""
+        if self.new_leadership is not None:
+            self._leadership = self.new_leadership(self._wake.set)
+            self._leadership.start()
+        passing = threading.Thread(target=self._pass_on, name="passes", daemon=True)
+        passing.start()
+        self._stop.wait()
+        self._wake.set()
+        passing.join(GRACE_SECONDS)
+        if self._leadership is not None:
+            self._leadership.stop()
+        log.info("stopped")
+
+    def stop(self) -> None:
+        """End soon."""
+        self._stop.set()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this replica makes the passes."""
+        return self._leadership is None or self._leadership.is_held
+
+    def is_well(self) -> bool:
+        """Tell whether turns still end."""
+        return time.monotonic() - self._alive < (STUCK + self.interval).total_seconds()
+
+    def why_unready(self) -> str:
+        """Return what is missing until we do our part; empty where nothing is."""
+        if self._leadership is not None and not self._leadership.is_held:
+            return "" if self._leadership.is_well else "who leads is not known"
+        if self._done is None:
+            return "no pass has ended yet"
+        is_recent = time.monotonic() - self._done < 3 * max(self.interval, REST).total_seconds()
+        return "" if is_recent else "no pass has ended well for too long"
+
+    def _pass_on(self) -> None:
+        while not self._stop.is_set():
+            began = time.monotonic()
+            self._turn(datetime.now(UTC))
+            self._alive = time.monotonic()
+            self._rest(began)
+        if self._workshop is not None:
+            self._workshop.passes.close()
+
+    def _rest(self, began: float) -> None:
+        """Wait until the interval is over, or something changed; a little in any case."""
+        self._stop.wait(max(0.0, began + REST.total_seconds() - time.monotonic()))
+        self._wake.wait(max(0.0, began + self.interval.total_seconds() - time.monotonic()))
+        self._wake.clear()
+
+    def _turn(self, now: datetime) -> None:
+        if not self.leads:
+            if self._term is not None or self._done is None:
+                metrics.stand_by()
+            self._term = None
+            return
+        try:
+            with metrics.PASS_SECONDS.time():
+                self._pass(now)
+        except Deposed as error:
+            self._term = None
+            log.warning("deposed", reason=str(error))
+            metrics.PASSES.labels("deposed").inc()
+        except Exception as error:
+            log.warning("pass failed", reason=str(error), exc_info=True)
+            metrics.PASSES.labels("failed").inc()
+
+    def _pass(self, now: datetime) -> None:
+        workshop = self._opened()
+        causes = self._asked(workshop.tools)
+        if self._term is None or self._term.cluster != causes.cluster:
+            self._term = workshop.tools.history.lead(causes.cluster, self.identity, now)
+            metrics.lead([each.name for each in workshop.passes.sources], now)
+        passed = workshop.passes.run(self._term, causes, now)
+        metrics.show(passed.open, len(passed.incomplete))
+        for name, duty in workshop.duties.items():
+            _do(name, duty, passed)
+        self._done = time.monotonic()
+        metrics.PASSES.labels("done").inc()
+        _tell(passed)
+
+    def _opened(self) -> Workshop:
+        if self._workshop is None:
+            self._workshop = self.open(self._wake.set)
+        return self._workshop
+
+    def _asked(self, tools: Tools) -> Causes:
+        """Return what tells causes by the rules as they are now.
+
+        Where they cannot be read they are as they were; while they are the same, so is what is
+        returned, and what it remembers.
+        """
+        policy = self._causes.policy if self._causes else DEFAULT
+        try:
+            policy = tools.read_policy()
+        except PolicyUnusable as error:
+            log.warning("policy unusable", reason=str(error))
+        if self._causes is None or self._causes.policy is not policy:
+            self._causes = Causes(tools.ledger, policy.cluster, policy, tools.masks)
+        return self._causes
+
+
+def _do(name: str, duty: Duty, passed: Passed) -> None:
+    try:
+        duty(passed)
+    except Deposed:
+        raise
+    except Exception as error:
+        log.warning("duty failed", duty=name, reason=str(error), exc_info=True)
+        metrics.DUTY_FAILURES.labels(name).inc()
+
+
+def _tell(passed: Passed) -> None:
+    """Log a pass that changed something."""
+    changes = passed.changes
+    if changes.opened or changes.gone or changes.updated:
+        log.info(
+            "findings changed",
+            opened=len(changes.opened),
+            gone=len(changes.gone),
+            updated=len(changes.updated),
+            open=len(passed.open),
+        )

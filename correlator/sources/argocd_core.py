@@ -1,0 +1,147 @@
+"""Argo CD without its API: by its Applications and by what it left on the objects.
+
+An Application's status names the objects that are out of sync, but no fields. What Argo CD applied
+last stands in an annotation on each, unless it applies server-side; compared with the object as it
+is, that tells the fields. Each object that is out of sync is looked up once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+
+from correlator.declared.documents import Declared
+from correlator.detector.detect import Detector
+from correlator.finding import UNKNOWN, Finding, Incomplete, Result
+from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
+from correlator.sources.argocd_api import LOOKED_FOR, Asked, Destination, is_meant
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.noise import without_noise
+from glasswarden.kube.objects import Object, Ref, annotations_of, ref_of
+from glasswarden.kube.owners import Owner
+from glasswarden.kube.paths import ROOT
+from glasswarden.kube.reconcilers import reconciler_of
+from glasswarden.policy.policy import Policy
+
+SOURCE: Final = "argocd-core"
+
+_APPLICATION: Final = Kind("argoproj.io", "v1alpha1", "Application")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class _Resource(msgspec.Struct, frozen=True, rename="camel"):
+    """An object, in the status of an Application."""
+
+    kind: str
+    name: str
+    group: str = ""
+    version: str = ""
+    namespace: str = ""
+    status: str = ""
+    requires_pruning: bool = False
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.group, self.version, self.kind, self.namespace, self.name)
+
+
+class _Sync(msgspec.Struct, frozen=True):
+    revision: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    resources: tuple[_Resource, ...] = ()
+    sync: _Sync = _Sync()
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    destination: Destination = Destination()
+
+
+class _Application(msgspec.Struct, frozen=True):
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+
+def read_core(live: Live, policy: Policy, asked: Asked) -> Result:
+    """Return what the Applications in the cluster say is out of sync, and in which fields."""
+    reading = _Reading(live, policy)
+    found: list[Finding | Incomplete] = []
+    try:
+        for obj in live.anywhere(_APPLICATION, asked.app):
+            found += reading.application(obj, asked)
+    except KindUnknown:
+        found.append(Incomplete("Applications", "there is no Argo CD in this cluster"))
+    except KindUnavailable as error:
+        found.append(error.incomplete)
+    findings = tuple(each for each in found if isinstance(each, Finding))
+    incomplete = tuple(each for each in found if isinstance(each, Incomplete))
+    return Result(findings, incomplete, LOOKED_FOR)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    live: Live
+    policy: Policy
+
+    def application(self, obj: Object, asked: Asked) -> Iterator[Finding | Incomplete]:
+        """Yield what *obj*, an Application, says about its objects."""
+        owner = reconciler_of(ref_of(obj))
+        try:
+            application = msgspec.convert(obj, _Application)
+        except msgspec.ValidationError as error:
+            yield Incomplete(str(ref_of(obj)), f"it cannot be read: {error}")
+            return
+        destination = application.spec.destination
+        if owner is None or not is_meant(destination, asked):
+            yield Incomplete(str(ref_of(obj)), f"it is for {destination.title}, another cluster")
+            return
+        for each in application.status.resources:
+            if each.status == "OutOfSync" or each.requires_pruning:
+                yield from self._resource(each, owner, application.status.sync.revision)
+
+    def _resource(
+        self, resource: _Resource, owner: Owner, revision: str
+    ) -> Iterator[Finding | Incomplete]:
+        try:
+            live = self.live.one(resource.ref)
+        except KindUnavailable as error:
+            yield error.incomplete
+            return
+        if live is None:
+            if not resource.requires_pruning:
+                yield _finding(resource.ref, UNKNOWN, ABSENT, owner, revision)
+        elif resource.requires_pruning:
+            metadata = {"metadata": without_noise(live).get("metadata", {})}
+            yield _finding(ref_of(live), ABSENT, metadata, owner, revision)
+        else:
+            yield from self._fields(live, owner, revision)
+
+    def _fields(self, live: Object, owner: Owner, revision: str) -> Iterator[Finding]:
+        applied = _last_applied(live)
+        found = []
+        if applied is not None:
+            declared = Declared(applied, "what Argo CD applied last")
+            found = Detector(self.policy, revision).compared(declared, live)
+        for each in found:
+            yield replace(each, source=SOURCE, owner=owner)
+        if not found:  # it was applied server-side, or Git has moved on since
+            yield _finding(ref_of(live), "Synced", "OutOfSync", owner, revision)
+
+
+def _last_applied(live: Object) -> Object | None:
+    try:
+        return msgspec.json.decode(str(annotations_of(live).get(_LAST_APPLIED, "")), type=dict)
+    except msgspec.DecodeError:
+        return None
+
+
+def _finding(
+    ref: Ref,
+    declared: Any,  # noqa: ANN401 - any JSON value
+    live: Any,  # noqa: ANN401 - any JSON value
+    owner: Owner,
+    revision: str,
+) -> Finding:
+    return Finding(ref, ROOT, declared, live, None, SOURCE, revision, owner)

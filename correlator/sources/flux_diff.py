@@ -1,0 +1,187 @@
+"""The output of `flux diff kustomization`, read back into findings.
+
+For each object one line says what would become of it; below those that differ stand the fields, by
+paths with dots, and what is live (`-`) and declared (`+`) there. The text does not tell everything:
+not the API group, not whether `5` is a number, and of long texts only the lines that differ. Of
+Kubernetes' own kinds that is known all the same; of others the fields are told as far as can be.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from correlator.declared.yaml_values import YamlInvalid, parse_yaml
+from correlator.finding import HIDDEN, PART, UNKNOWN, Finding, Incomplete, Result
+from correlator.sources.dotted import is_text_at, parse_dotted
+from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.identity import identified, step_to
+from glasswarden.kube.noise import without_noise
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.paths import ROOT, Key, Order, Path
+from glasswarden.kube.schema import Keyed, Shape, builtin_kind, shape_of
+
+_OBJECT: Final = re.compile(
+    r"► (?P<kind>[^/ ]+)/(?:(?P<namespace>[^/ ]+)/)?(?P<name>\S+) (?P<what>\w+)$"
+)
+_MARKER: Final = re.compile(
+    r"(?P<sign>[+\-±⇆]) (?:\w+ (?P<of>map|list) entr(?:y|ies) (?:added|removed):|order changed"
+    r"|(?P<how>(?:value|type|content|certificate|whitespace only) change\b.*))$"
+)
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_MASKED: Final = "***"
+
+
+@dataclass(slots=True)
+class _Difference:
+    """What was printed about one field."""
+
+    path: str
+    sign: str
+    of: str
+    how: str
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Section:
+    """What was printed about one object."""
+
+    ref: Ref
+    what: str
+    lines: list[str] = field(default_factory=list)
+
+    def differences(self) -> Iterator[_Difference]:
+        """Yield the fields that differ; one begins with a path and a marker below it."""
+        path, current = "", None
+        for number, line in enumerate(self.lines):
+            following = self.lines[number + 1] if number + 1 < len(self.lines) else ""
+            found = _MARKER.match(line)
+            if found and path:
+                if current is not None:
+                    yield current
+                current = _Difference(path, found["sign"], found["of"] or "", found["how"] or "")
+            elif _MARKER.match(following) and (number == 0 or not self.lines[number - 1]):
+                if current is not None:
+                    yield current
+                path, current = line, None
+            elif current is not None:
+                current.lines.append(line)
+        if current is not None:
+            yield current
+
+
+def read_flux_diff(text: str, source: str) -> Result:
+    """Return what *text* says differs."""
+    sections = list(_sections(_COLOUR.sub("", text)))
+    if text.strip() and not sections:
+        return Result((), (Incomplete(source, "this is not the output of `flux diff`"),))
+    findings: list[Finding] = []
+    incomplete: list[Incomplete] = []
+    for section in sections:
+        for found in _found(section, source):
+            (findings if isinstance(found, Finding) else incomplete).append(found)  # type: ignore[arg-type]
+    return Result(tuple(findings), tuple(incomplete))
+
+
+def _sections(text: str) -> Iterator[_Section]:
+    section: _Section | None = None
+    for line in text.splitlines():
+        if found := _OBJECT.match(line):
+            if section is not None:
+                yield section
+            group, version = builtin_kind(found["kind"]) or ("", "")
+            ref = Ref(group, version, found["kind"], found["namespace"] or "", found["name"])
+            section = _Section(ref, found["what"])
+        elif section is not None:
+            section.lines.append(line)
+    if section is not None:
+        yield section
+
+
+def _found(section: _Section, source: str) -> Iterator[Finding | Incomplete]:
+    match section.what:
+        case "created":
+            yield Finding(section.ref, ROOT, UNKNOWN, ABSENT, None, source)
+        case "deleted":
+            yield Finding(section.ref, ROOT, ABSENT, {"metadata": {}}, None, source)
+        case "skipped":
+            yield Incomplete(str(section.ref), "Flux skips it, by an annotation on it")
+        case "drifted":
+            for each in section.differences():
+                yield from _fields(section.ref, each, source)
+
+
+def _fields(ref: Ref, difference: _Difference, source: str) -> Iterator[Finding | Incomplete]:
+    path, shape = parse_dotted(difference.path, shape_of(ref))
+    if _is_noise(path):
+        return
+    try:
+        found = list(_values(path, shape, difference))
+    except YamlInvalid:
+        yield Incomplete(f"{path} of {ref}", f"{source} prints no value that can be read")
+        return
+    for place, declared, live in found:
+        yield Finding(ref, place, declared, live, None, source)
+
+
+_Values = Iterator[tuple[Path, Value, Value]]
+"""Paths, with the declared and the live value."""
+
+
+def _values(path: Path, shape: Shape, difference: _Difference) -> _Values:
+    lines, sign = difference.lines, difference.sign
+    if sign == "⇆":
+        live, declared = _sides(lines)
+        yield path / Order(), declared, live
+    elif sign == "±":
+        live, declared = _sides(lines)
+        is_partial = "multiline" in difference.how or "value" not in difference.how
+        read = _partial if is_partial else _scalar
+        yield path, read(path, declared), read(path, live)
+    else:
+        for place, value in _entries(path, shape, parse_yaml("\n".join(lines)), difference.of):
+            yield (place, value, ABSENT) if sign == "+" else (place, ABSENT, value)
+
+
+def _entries(path: Path, shape: Shape, value: Value, of: str) -> Iterator[tuple[Path, Value]]:
+    """Yield the entries that came or went, each with its path."""
+    if of == "map" and isinstance(value, dict):
+        yield from ((path / Key(str(name)), each) for name, each in value.items())
+        return
+    keys = shape.items.keys if isinstance(shape.items, Keyed) else ()
+    is_known = keys or shape.items == "set"
+    if isinstance(value, list) and is_known and identified(value, keys) is not None:
+        yield from ((path / step_to(each, keys), each) for each in value)
+    else:
+        yield path, PART + str(value)
+
+
+def _sides(lines: list[str]) -> tuple[str, str]:
+    """Return what stands after `-` and after `+`, with the lines that go on below each."""
+    sides: dict[str, list[str]] = {"-": [], "+": []}
+    sign = "-"
+    for line in lines:
+        if line[:2] in ("- ", "+ "):
+            sign = line[0]
+        if line.strip():
+            sides[sign].append(line[2:])
+    return "\n".join(sides["-"]), "\n".join(sides["+"])
+
+
+def _partial(_: Path, text: str) -> Value:
+    return PART + text
+
+
+def _scalar(path: Path, text: str) -> Value:
+    if text.startswith(_MASKED):
+        return HIDDEN
+    return text if is_text_at(path) else parse_yaml(text)
+
+
+def _is_noise(path: Path) -> bool:
+    first, *rest = path.steps
+    if not isinstance(first, Key):
+        return False
+    second = rest[0].name if rest and isinstance(rest[0], Key) else ""
+    return not without_noise({first.name: {second: {}}}).get(first.name)

@@ -1,0 +1,288 @@
+"""The direct writes to one object, against what is live: which of them still stand.
+
+Taken newest first, an object's records are its history backwards. A change stands if the field has
+the value that it set and the owner has not applied the field since. What stands is then taken back,
+so that older changes are compared with what they left behind. At the end the object is as it was
+before anybody wrote to it directly: as its owner left it, for whoever else writes is recorded.
+
+Pure: records and objects in, findings out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from correlator.detector.managers import Managers, Party, managers_for
+from correlator.finding import UNKNOWN, Finding, Hidden, Incomplete, parse_time
+from correlator.link.agreement import Agreement, agreement, same
+from correlator.link.holders import RESOLUTION
+from correlator.sources.ledger.parts import parts_of
+from correlator.sources.ledger.reapplied import Hold, Reapplied
+from glasswarden.kube.apply import ChangeMismatch, apply_changes
+from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.diff import Change
+from glasswarden.kube.lookup import value_at
+from glasswarden.kube.managed import entries_of, owned_paths, owners_at, without_fields
+from glasswarden.kube.noise import without_noise
+from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
+from glasswarden.kube.owners import Owner, owner_of
+from glasswarden.kube.paths import ROOT, Order, Path, Step, parse_path, path_of
+from glasswarden.ledger.attempts import RETRY_WINDOW
+from glasswarden.ledger.masking import Masks
+from glasswarden.ledger.record import Attempt, ChangedField
+from glasswarden.policy.policy import Policy
+
+SOURCE: Final = "ledger"
+
+_REPLICAS: Final = path_of("spec", "replicas")
+_DELETED: Final = path_of("metadata", "deletionTimestamp")
+_LONGEST_ADMISSION: Final = timedelta(seconds=30)
+"""The API server gives a webhook no longer: what was created is stored by then."""
+
+BY_RECONCILER: Final = "held"
+"""The clause that decides about the owner's own writes."""
+
+_NOBODYS: Final = Managers(frozenset())
+
+_Steps = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the writes to all objects are judged by."""
+
+    policy: Policy
+    masks: Masks | None = None
+    grant_ends: Mapping[str, datetime] = field(default_factory=dict)
+    """When each grant that a record names ended, or will."""
+
+
+class DirectWrites:
+    """What was written to an object that is live; `take` the records about it newest first."""
+
+    def __init__(self, live: Object, rules: Rules) -> None:
+        self._rules = rules
+        self._ref = ref_of(live)
+        self._metadata = metadata_of(live)
+        self._entries = entries_of(live)
+        self._owner = owner_of(live, rules.policy.engines)
+        self._live = self._before = without_noise(live)
+        self._standing: dict[_Steps, Attempt] = {}
+        """The fields that direct writes still stand in, each with the newest of those."""
+        self._untold: set[_Steps] = set()
+        """Those of them that had a value before which the records do not tell."""
+        self._closed: set[_Steps] = set()
+        """Fields about which older records say nothing any more."""
+        self._tries: dict[str, datetime] = {}
+        self._created: Attempt | None = None
+        self._deleted: Attempt | None = None
+        self.incomplete: list[Incomplete] = []
+
+    def take(self, attempt: Attempt) -> None:
+        """Take in the next older record about an object of this name."""
+        if not self._concerns_us(attempt):
+            return
+        is_earlier_try = self._is_tried_again(attempt)
+        self._owner = self._owner or owner_in(attempt)
+        match attempt.operation:
+            case "CREATE":
+                self._created = attempt
+            case "DELETE":
+                self._deleted = self._deleted or attempt
+            case _:
+                for change in attempt.changes:
+                    located = self._located(attempt, change)
+                    if not is_earlier_try or self._fits(located):
+                        self._judge(attempt, located)
+        if attempt.unlisted and not is_earlier_try:
+            what = f"{attempt.unlisted} more fields of {self._ref}"
+            why = f"record {attempt.id} lists only the first {len(attempt.changes)} changes"
+            self.incomplete.append(Incomplete(what, why, Hidden.NONE))
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is not the owner's."""
+        if self._created is not None and not self._is_adopted():
+            metadata = {"metadata": self._live.get("metadata", {})}
+            yield self._finding(ROOT, ABSENT, metadata, self._created)
+            return
+        if self._deleted is not None and (when := self._metadata.get("deletionTimestamp")):
+            yield self._finding(_DELETED, ABSENT, when, self._deleted)
+        for steps, attempt in self._standing.items():
+            if not _is_below(steps, self._standing):
+                yield from self._difference(path_of(*steps), attempt)
+
+    def _difference(self, path: Path, attempt: Attempt) -> Iterator[Finding]:
+        live, before = value_at(self._live, path), value_at(self._before, path)
+        if isinstance(before, ChangedField):
+            is_back = agreement(before, path, live, self._rules.masks) is Agreement.WHOLE
+        else:
+            is_back = same(before, live)
+        if is_back:
+            return
+        # What nobody owns, nobody declares.
+        is_told = not self._is_untold(path) and (self._owner is not None or before is ABSENT)
+        before = before if is_told else UNKNOWN
+        yield self._finding(path, before, live, attempt)
+
+    def _finding(self, path: Path, before: Value, live: Value, attempt: Attempt) -> Finding:
+        holders = owners_at(self._entries, path) if live is not ABSENT and path != ROOT else ()
+        return Finding(
+            self._ref,
+            path,
+            before,
+            live,
+            attempt.time,
+            SOURCE,
+            owner=self._owner,
+            holders=tuple(map(without_fields, holders)),
+        )
+
+    def _concerns_us(self, attempt: Attempt) -> bool:
+        """Tell whether *attempt* is a direct write to this very object, not to its namesake."""
+        if attempt.clause == BY_RECONCILER or attempt.subresource == "status":
+            return False
+        if attempt.object_uid or attempt.operation != "CREATE":
+            return attempt.object_uid == self._ref.uid
+        made = parse_time(str(self._metadata.get("creationTimestamp", "")))
+        if made is None:
+            return False
+        return attempt.time - RESOLUTION <= made <= attempt.time + _LONGEST_ADMISSION
+
+    def _is_tried_again(self, attempt: Attempt) -> bool:
+        """Tell whether the API server made the same write once more, right after this try."""
+        later = self._tries.get(attempt.fingerprint)
+        if attempt.fingerprint:
+            self._tries[attempt.fingerprint] = attempt.time
+        return later is not None and later - attempt.time <= RETRY_WINDOW
+
+    def _located(self, attempt: Attempt, change: ChangedField) -> ChangedField:
+        """Return *change* where it stands in the object: a custom resource scales any field."""
+        if attempt.subresource != "scale" or value_at(self._live, _REPLICAS) is not ABSENT:
+            return change
+        scaled = (entry.fields for entry in self._entries if entry.subresource == "scale")
+        path = next((path for fields in scaled for path in owned_paths(fields)), None)
+        return change if path is None else msgspec.structs.replace(change, path=str(path))
+
+    def _fits(self, change: ChangedField) -> bool:
+        """Tell whether *change* made what is uncovered now: an earlier try never did.
+
+        Who sets, unsets and sets a field again within seconds leaves the same records.
+        """
+        path = parse_path(change.path)
+        return self._said(change, path, value_at(self._before, path)) is Agreement.WHOLE
+
+    def _judge(self, attempt: Attempt, change: ChangedField) -> None:
+        """Find out whether *change* stands, and take it back if it does."""
+        path = parse_path(change.path)
+        if _is_within(path.steps, self._closed):
+            return
+        now = value_at(self._before, path)
+        since = self._since(attempt)
+        said, hold = self._said(change, path, now), since.hold(path, now)
+        if now is ABSENT:
+            hold = Hold.ALL if since.has_left_out() else Hold.NOTHING
+        if said is Agreement.WHOLE and hold is Hold.NOTHING:
+            self._take_back(attempt, change, path, now)
+        elif parts := parts_of(change, self._ref, self._entries) if now is not ABSENT else []:
+            for part in parts:
+                self._judge(attempt, part)
+        else:
+            self._closed.add(path.steps)
+            if hold is Hold.NOTHING:
+                self._doubt(attempt, change, path, said)
+
+    def _said(self, change: ChangedField, path: Path, now: Value) -> Agreement:
+        if isinstance(now, ChangedField):
+            is_it = (now.new_masked, now.new_cut) == (change.new_masked, change.new_cut)
+            return Agreement.WHOLE if is_it else Agreement.UNTOLD
+        if not isinstance(path.step, Order):
+            return agreement(change, path, now, self._rules.masks)
+        try:
+            changed = apply_changes(self._before, [Change(path, now, change.new)])
+        except ChangeMismatch:
+            return Agreement.OTHER
+        return Agreement.WHOLE if same(changed, self._before) else Agreement.OTHER
+
+    def _take_back(self, attempt: Attempt, change: ChangedField, path: Path, now: Value) -> None:
+        self._standing.setdefault(path.steps, attempt)
+        before = _before(change)
+        if isinstance(before, ChangedField):
+            self._untold.add(path.steps)
+        try:
+            self._before = apply_changes(self._before, [Change(path, now, before)])
+        except ChangeMismatch:  # what stood around it is gone
+            self._untold.add(path.steps)
+            self._closed.add(path.steps)
+
+    def _doubt(self, attempt: Attempt, change: ChangedField, path: Path, said: Agreement) -> None:
+        """Say what cannot be told of a change that stands no more, or not surely."""
+        if said is Agreement.UNTOLD:
+            why = f"record {attempt.id} set it, but to what is masked or cut and cannot be compared"
+        elif self._is_settled(change, path):
+            return
+        else:
+            why = f"record {attempt.id} set it, and whoever changed it since was not recorded"
+        self.incomplete.append(Incomplete(f"{path} of {self._ref}", why, Hidden.NONE))
+
+    def _is_settled(self, change: ChangedField, path: Path) -> bool:
+        """Tell whether the field was put back, is found anyway, or is Kubernetes' own by now."""
+        if _is_within(path.steps, self._standing):
+            return True
+        now = value_at(self._before, path)
+        if agreement(_taken_back(change), path, now, self._rules.masks) is Agreement.WHOLE:
+            return True
+        parties = map(self._managers().party_of, owners_at(self._entries, path))
+        return any(party is not Party.OTHER for party in parties)
+
+    def _since(self, attempt: Attempt) -> Reapplied:
+        end = self._rules.grant_ends.get(attempt.grant)
+        return Reapplied(self._entries, self._managers(), attempt, end)
+
+    def _managers(self) -> Managers:
+        return managers_for(self._owner, self._rules.policy) if self._owner else _NOBODYS
+
+    def _is_adopted(self) -> bool:
+        """Tell whether the owner has applied an object that somebody else created."""
+        managers = self._managers()
+        return any(managers.party_of(entry) is Party.OWNER for entry in self._entries)
+
+    def _is_untold(self, path: Path) -> bool:
+        return any(steps[: len(path.steps)] == path.steps for steps in self._untold)
+
+
+def deletion(attempt: Attempt) -> Finding:
+    """Return the finding that an object is gone which *attempt* deleted."""
+    ref = Ref(attempt.group, attempt.version, attempt.kind, attempt.namespace, attempt.name)
+    return Finding(ref, ROOT, UNKNOWN, ABSENT, attempt.time, SOURCE, owner=owner_in(attempt))
+
+
+def owner_in(attempt: Attempt) -> Owner | None:
+    """Return whose object it was when it was written."""
+    if not attempt.engine:
+        return None
+    return Owner(attempt.engine, attempt.app, attempt.app_namespace or None, attempt.app_kind)
+
+
+def _taken_back(change: ChangedField) -> ChangedField:
+    """Return the change that sets a field to what it was before *change*."""
+    return ChangedField(
+        path=change.path, new=change.old, new_masked=change.old_masked, new_cut=change.old_cut
+    )
+
+
+def _before(change: ChangedField) -> Value:
+    """Return what stood there before *change*; what is masked or cut, as far as it is told."""
+    if change.old_masked or change.old_cut is not None:
+        return _taken_back(change)
+    return ABSENT if change.old is msgspec.UNSET else change.old
+
+
+def _is_within(steps: _Steps, places: Iterable[_Steps]) -> bool:
+    return any(steps[: len(place)] == place for place in places)
+
+
+def _is_below(steps: _Steps, places: Iterable[_Steps]) -> bool:
+    return any(len(place) < len(steps) and steps[: len(place)] == place for place in places)

@@ -1,0 +1,51 @@
+"""One pass without Git: what other sources tell, and what stands around it in the cluster.
+
+Asked is only about what was found: the reconcilers of these objects, and the autoscalers where
+somebody's replicas differ.
+"""
+
+from dataclasses import replace
+
+from correlator.classify import Scene
+from correlator.conclude import concluded
+from correlator.finding import Result, in_order, joined
+from correlator.linking import Linking, unlinked
+from correlator.live.autoscalers import autoscaled_in
+from correlator.live.source import Live
+from correlator.sources.reconcilers import reconcilers_of
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.paths import Path, are_nested
+
+
+def passed(told: Result, live: Live, scene: Scene, linked: Linking = unlinked) -> Result:
+    """Return what was *told*, linked, classified and in order, with secrets hidden."""
+    owners = frozenset(each.owner for each in told.findings if each.owner is not None)
+    reconcilers = reconcilers_of(live, owners)
+    behind, unasked = reconcilers.about(owners, frozenset())
+    scaled, unseen = autoscaled_in(live, told.findings)
+    around = replace(
+        scene,
+        autoscaled=scaled,
+        ignores=tuple(each.covers for each in reconcilers.ignores),
+    )
+    findings = sorted(beside(told, Result(tuple(behind))).findings, key=in_order)
+    incomplete = dict.fromkeys((*told.incomplete, *unasked, *unseen))
+    return Result(concluded(findings, around, linked), tuple(incomplete), told.looked_for)
+
+
+def beside(one: Result, other: Result) -> Result:
+    """Return both as one; what both tell of the same field, *one* tells better."""
+    known: dict[Ref, list[Path]] = {}
+    for each in one.findings:
+        known.setdefault(_place(each.ref), []).append(each.field)
+    added = [
+        each
+        for each in other.findings
+        if not any(are_nested(path, each.field) for path in known.get(_place(each.ref), ()))
+    ]
+    looked_for = f"{one.looked_for}, or {other.looked_for}"
+    return replace(joined(one, Result(tuple(added), other.incomplete)), looked_for=looked_for)
+
+
+def _place(ref: Ref) -> Ref:
+    return replace(ref, version="", uid="")

@@ -1,0 +1,247 @@
+"""`glasswarden backport`: a patch for Git that declares what was changed by hand."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from correlator.backport.choose import Chosen, chosen_of, namespace_of
+from correlator.backport.errors import CannotPlace, RepositoryUnusable
+from correlator.backport.message import commit_message, outcome_lines
+from correlator.backport.place import Outcome, Place, place_all
+from correlator.backport.repository import Repository, find_repository
+from correlator.backport.tree import Tree, joined
+from correlator.backport.unified import unified
+from correlator.backport.workshop import Workshop, copied
+from correlator.declared import Address, DeclaredUnreadable, Release, parse_address
+from correlator.report.compose import Surroundings, compose
+from correlator.standing import Looked
+from glasswarden.cli.inputs import read_policy
+from glasswarden.cli.kubectl_options import kubectl_of, kubectl_options
+from glasswarden.cli.ledger.masks import masks_at
+from glasswarden.cli.ledger.options import keys_option, ledger_option, opened
+from glasswarden.cli.live import live_option, looking
+from glasswarden.cli.selection import attempts_for, question_of, scope_of, selection_options
+from glasswarden.cli.times import now
+from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.printable import printable
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+EXIT_UNPLACED = 1
+"""Something is live that the patch does not declare."""
+
+
+class CannotWork(click.ClickException):
+    """Nothing could be tried."""
+
+    exit_code = 2
+
+
+class NothingRecorded(click.ClickException):
+    """Nobody did such a thing, as far as the ledger knows."""
+
+    exit_code = 0
+
+    def __init__(self) -> None:
+        super().__init__("No record answers this.")
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Say so; it is no error."""
+        click.echo(self.message, file=file, err=file is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to write back, and where to."""
+
+    repository: Repository
+    revision: str
+    """The commit to start from; empty for the files as they lie there."""
+    path: str
+    values: tuple[Path, ...]
+    app: str
+    namespace: str
+    prune: bool
+
+    def done(self, chosen: Chosen) -> Outcome:
+        """Return the files with what was chosen, and what could not be placed."""
+        with copied(self.repository.root, self.revision) as root:
+            folder = joined(self.repository.folder, self.path)
+            inside = tuple(filter(None, map(self._inside, self.values)))
+            release = Release(
+                self.app, self.namespace or namespace_of(chosen.wanted), self._values_in(root)
+            )
+            workshop = Workshop(root, folder, release)
+            place = Place(folder, inside, self.prune)
+            outcome = place_all(chosen.wanted, workshop.tree, place, workshop.render)
+            for each in workshop.incomplete:
+                _say(f"Not read: {each.what}: {each.why}")
+        return Outcome(
+            outcome.tree,
+            outcome.placed,
+            (*outcome.unplaced, *chosen.unplaced),
+            outcome.already,
+        )
+
+    def _values_in(self, root: Path) -> tuple[Path, ...]:
+        """Return the files with values, those of the repository in the copy at *root*."""
+        return tuple(
+            root / inside if (inside := self._inside(file)) else file for file in self.values
+        )
+
+    def _inside(self, file: Path) -> str:
+        try:
+            return file.resolve().relative_to(self.repository.root.resolve()).as_posix()
+        except ValueError:
+            return ""
+
+
+@click.command("backport")
+@ledger_option
+@keys_option
+@selection_options
+@click.option("--repo", required=True, metavar="DIR[@REV]", help="The Git repository, or a folder.")
+@click.option("--path", default="", metavar="PATH", help="The folder inside of it.")
+@click.option("--values", multiple=True, type=_FILE, help="Values for a Helm chart; repeatable.")
+@click.option("--branch", metavar="NAME", help="Commit onto this new branch; print no patch.")
+@click.option("--dry-run", is_flag=True, help="With --branch: print the patch, commit nothing.")
+@click.option("--prune", is_flag=True, help="Delete from Git what was deleted by hand.")
+@click.option(
+    "-o", "--output", type=_FILE, help="A file for the patch; the standard output without it."
+)
+@click.option(
+    "--policy",
+    "policy_file",
+    envvar="GLASSWARDEN_POLICY",
+    type=_FILE,
+    help="The policy, for the values that it hides; those of Secrets always are.",
+)
+@live_option
+@kubectl_options
+def command(
+    *,
+    address: str,
+    keys: Path | None,
+    repo: str,
+    path: str,
+    values: tuple[Path, ...],
+    branch: str | None,
+    dry_run: bool,
+    prune: bool,
+    output: Path | None,
+    policy_file: Path | None,
+    **options: Any,  # noqa: ANN401 - which records, and kubectl's
+) -> None:
+    """Write back into Git what was changed by hand and is to stay.
+
+    \b
+      glasswarden backport --ticket INC-42 --repo . --path deploy/prod | git apply
+      glasswarden backport --ticket INC-42 --repo . --path deploy/prod --branch inc-42
+
+    Takes the fields that the records tell of and that are live still, and edits the files that
+    declare them: plain manifests, Kustomize overlays, a chart's values. Every edit is rendered
+    again with the real kustomize or helm; one that does not give exactly the live value is taken
+    back. Values of Secrets are never written. What could not be placed is said on the standard
+    error, with the reason.
+
+    Exits with 0, with 1 if something could not be placed, and with 2 if nothing could be tried.
+    """  # noqa: D301 - the backslash keeps click from joining the lines
+    with _explained():
+        work = _work(parse_address(repo), path, values, branch, prune=prune, options=options)
+        chosen = _chosen(
+            address, keys, read_policy(policy_file) if policy_file else DEFAULT, options
+        )
+        outcome = work.done(chosen) if chosen.wanted else _nothing(chosen)
+        for line in outcome_lines(outcome, chosen.gone):
+            click.echo(line, err=True)
+        if branch and not dry_run:
+            _commit(work, branch, outcome)
+        else:
+            _write(unified(outcome.tree.changed), output)
+    if outcome.unplaced:
+        sys.exit(EXIT_UNPLACED)
+
+
+def _work(
+    address: Address,
+    path: str,
+    values: tuple[Path, ...],
+    branch: str | None,
+    *,
+    prune: bool,
+    options: dict[str, Any],
+) -> Work:
+    if address.is_remote:
+        raise RepositoryUnusable("a patch needs a clone: give its folder")
+    repository = find_repository(Path(address.place))
+    revision = address.revision
+    if branch:
+        repository.check_branch(branch)
+        revision = revision or "HEAD"
+    commit = repository.commit_at(revision) if revision else ""
+    app, namespace = options["app"] or "", options["namespace"] or ""
+    return Work(repository, commit, path, values, app, namespace, prune)
+
+
+def _chosen(address: str, keys: Path | None, policy: Policy, options: dict[str, Any]) -> Chosen:
+    """Return what the ledger tells of and the cluster still has."""
+    question = question_of(options)
+    live = looking(options.pop("folder"), lambda: kubectl_of(options))
+    with opened(address) as ledger:
+        attempts = attempts_for(ledger, question)
+    clusters = sorted({attempt.cluster for attempt in attempts})
+    if len(clusters) > 1:
+        names = ", ".join(map(printable, clusters))
+        raise click.UsageError(f"name one of the clusters with --cluster: {names}")
+    if not attempts:
+        raise NothingRecorded
+    around = Surroundings(standing=Looked(live, masks=masks_at(keys, address)))
+    report = compose(scope_of(question), attempts, around, now())
+    chosen = chosen_of(report, live, policy)
+    for ref, why in live.unread.items():
+        _say(f"{ref} could not be read: {why}")
+    return chosen
+
+
+def _nothing(chosen: Chosen) -> Outcome:
+    return Outcome(Tree({}), unplaced=chosen.unplaced)
+
+
+def _commit(work: Work, branch: str, outcome: Outcome) -> None:
+    changed = {path: new for path, (_, new) in outcome.tree.changed.items()}
+    if not changed:
+        _say("Nothing was committed.")
+        return
+    message = commit_message(outcome.placed)
+    commit = work.repository.commit(work.revision, branch, changed, message)
+    click.echo(f"Committed {commit[:12]} on {branch}: git log -p -1 {branch}", err=True)
+
+
+def _write(patch: str, output: Path | None) -> None:
+    if output is None:
+        # As bytes: a file's line endings are part of the patch.
+        sys.stdout.buffer.write(patch.encode())
+        return
+    try:
+        output.write_bytes(patch.encode())
+    except OSError as error:
+        raise click.ClickException(f"{output}: {error.strerror}") from error
+    _say(f"Wrote {output}")
+
+
+def _say(text: str) -> None:
+    click.echo(printable(text), err=True)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """End with a sentence where nothing can be tried."""
+    try:
+        yield
+    except (DeclaredUnreadable, RepositoryUnusable, CannotPlace) as error:
+        raise CannotWork(printable(str(error))) from error

@@ -1,0 +1,261 @@
+"""`glasswarden correlator`: find drift, pass after pass, and remember it."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from correlator.notify.document import NotificationsInvalid, parse_notifications
+from correlator.service.settings import Settings
+from correlator.service.sources_file import Declares, SourcesUnreadable, read_sources
+from correlator.service.tools import PolicyUnusable
+from glasswarden.cli.duration import DURATION
+from glasswarden.cli.ledger.options import keys_option, ledger_option
+from glasswarden.policy.policy import DEFAULT, Policy
+from webhook.policy_file import PolicyUnreadable, parse_policy, read_text
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("correlator")
+@ledger_option
+@click.option(
+    "--sources",
+    "sources_file",
+    envvar="GLASSWARDEN_SOURCES",
+    type=_FILE,
+    help="File that names the repositories to compare with, and whom each one is for.",
+)
+@click.option(
+    "--git",
+    "addresses",
+    multiple=True,
+    metavar="DIR|URL[@REV]",
+    help="Compare with all of this repository, as if --sources named it. Repeatable.",
+)
+@click.option(
+    "--policy",
+    envvar="GLASSWARDEN_POLICY",
+    type=_FILE,
+    help="File with the rules; read again when it changes. Built-in rules without it.",
+)
+@click.option(
+    "--notifications",
+    envvar="GLASSWARDEN_NOTIFICATIONS",
+    type=_FILE,
+    help="File that says who is told what; read again when it changes.",
+)
+@keys_option
+@click.option(
+    "--kubeconfig",
+    envvar="GLASSWARDEN_KUBECONFIG",
+    type=_FILE,
+    help="How to reach the API server; inside the cluster, the service account serves.",
+)
+@click.option(
+    "--audit-folder",
+    envvar="GLASSWARDEN_AUDIT_FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with the API server's audit log, or for the events that it delivers.",
+)
+@click.option(
+    "--audit-tokens",
+    envvar="GLASSWARDEN_AUDIT_TOKENS",
+    type=_FILE,
+    help="File with tokens, one a line, by which the API server may POST its events to /audit.",
+)
+@click.option(
+    "--audit-listen",
+    envvar="GLASSWARDEN_AUDIT_LISTEN",
+    default="127.0.0.1:8443",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where /audit is served, with --audit-tokens.",
+)
+@click.option(
+    "--audit-certs",
+    envvar="GLASSWARDEN_AUDIT_CERTS",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with tls.crt and tls.key: the API server sends no token without TLS.",
+)
+@click.option(
+    "--interval",
+    envvar="GLASSWARDEN_CORRELATOR_INTERVAL",
+    type=DURATION,
+    default="60s",
+    show_default=True,
+    help="After so long there is a pass though nothing is known to have changed.",
+)
+@click.option(
+    "--retention",
+    envvar="GLASSWARDEN_CORRELATOR_RETENTION",
+    type=DURATION,
+    default="400d",
+    show_default=True,
+    help="Findings that have been gone for so long are forgotten.",
+)
+@click.option(
+    "--listen",
+    envvar="GLASSWARDEN_CORRELATOR_LISTEN",
+    default="127.0.0.1:8082",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where /metrics, /healthz and /readyz are served.",
+)
+@click.option(
+    "--lease",
+    envvar="GLASSWARDEN_CORRELATOR_LEASE",
+    default="",
+    metavar="NAMESPACE/NAME",
+    help="The Lease by which one of several replicas leads. Without it, this is the only one.",
+)
+@click.option(
+    "--lease-duration",
+    envvar="GLASSWARDEN_CORRELATOR_LEASE_DURATION",
+    type=DURATION,
+    default="30s",
+    show_default=True,
+    help="How long a leader that fell silent is waited for.",
+)
+@click.option(
+    "--identity",
+    envvar="GLASSWARDEN_CORRELATOR_IDENTITY",
+    default=lambda: f"{socket.gethostname()}-{os.getpid()}",
+    show_default="the host's name and the process's number",
+    help="Among replicas, who we are.",
+)
+def command(
+    *,
+    address: str,
+    sources_file: Path | None,
+    addresses: tuple[str, ...],
+    policy: Path | None,
+    notifications: Path | None,
+    keys: Path | None,
+    kubeconfig: Path | None,
+    audit_folder: Path | None,
+    audit_tokens: Path | None,
+    audit_listen: str,
+    audit_certs: Path | None,
+    interval: timedelta,
+    retention: timedelta,
+    listen: str,
+    lease: str,
+    lease_duration: timedelta,
+    identity: str,
+) -> None:
+    """Compare the cluster with Git, again and again, and keep what is found until stopped.
+
+    A pass is made when something changes and after each interval. Findings go into the ledger's
+    database, with when they were first and last seen.
+    """
+    # Loaded when it is to serve: most of what it needs no other command does.
+    from correlator.service.assembly import new_program  # noqa: PLC0415
+    from correlator.service.pages import new_pages  # noqa: PLC0415
+    from correlator.service.serving import AddressUnusable, serving  # noqa: PLC0415
+    from webhook.logs import configure_logs  # noqa: PLC0415
+
+    if lease and "/" not in lease:
+        raise click.BadParameter(f"{lease!r} is not NAMESPACE/NAME", param_hint="--lease")
+    settings = Settings(
+        ledger=address,
+        sources=(*_named(sources_file), *_unnamed(addresses)),
+        policy=policy,
+        notifications=_checked(notifications),
+        keys=keys,
+        kubeconfig=kubeconfig,
+        audit=audit_folder,
+        interval=interval,
+        retention=retention,
+        lease=lease,
+        lease_duration=lease_duration,
+        identity=identity,
+    )
+    configure_logs()
+    program = new_program(settings, _reader_of(policy))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: program.stop())
+    try:
+        with (
+            _intake(audit_folder, audit_tokens, audit_listen, audit_certs),
+            serving(new_pages(program), listen),
+        ):
+            program.run()
+    except AddressUnusable as error:
+        raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def _intake(
+    folder: Path | None, tokens: Path | None, listen: str, certificate: Path | None
+) -> Iterator[None]:
+    """Serve the page that the API server delivers its events to, if it is to."""
+    if tokens is None:
+        yield
+        return
+    if folder is None or certificate is None:
+        raise click.UsageError("--audit-tokens needs --audit-folder and --audit-certs")
+    from flask import Flask  # noqa: PLC0415
+
+    from correlator.audit.intake import audit_intake  # noqa: PLC0415
+    from correlator.audit.store import EventStore  # noqa: PLC0415
+    from correlator.service.metrics import AUDIT_BATCHES  # noqa: PLC0415
+    from correlator.service.serving import serving  # noqa: PLC0415
+
+    with closing(EventStore(folder)) as store:
+        page = Flask("audit", static_folder=None)
+        count = lambda outcome, _: AUDIT_BATCHES.labels(outcome).inc()  # noqa: E731
+        page.register_blueprint(audit_intake(store, tokens, count))
+        with serving(page, listen, certificate):
+            yield
+
+
+def _named(file: Path | None) -> tuple[Declares, ...]:
+    try:
+        return () if file is None else read_sources(file)
+    except SourcesUnreadable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _checked(file: Path | None) -> Path | None:
+    """Return *file*, which can be read now: a mistake in it should not wait for the first pass."""
+    try:
+        if file is not None:
+            parse_notifications(file.read_text())
+    except NotificationsInvalid as error:
+        place = f"{file}:{error.mistake.line}:{error.mistake.column}"
+        raise click.ClickException(f"{place}: {error.mistake.message}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{file}: {error}") from error
+    return file
+
+
+def _unnamed(addresses: tuple[str, ...]) -> list[Declares]:
+    return [Declares(name=f"git-{n}", git=each) for n, each in enumerate(addresses, start=1)]
+
+
+def _reader_of(file: Path | None) -> Callable[[], Policy]:
+    """Return what reads the policy; now already, so that a mistake is told at the start."""
+    text, policy = "", DEFAULT
+
+    def read() -> Policy:
+        nonlocal text, policy
+        if file is None:
+            return policy
+        try:
+            if (found := read_text(file)) != text:
+                policy, text = parse_policy(file, found), found
+        except PolicyUnreadable as error:
+            raise PolicyUnusable(str(error)) from error
+        return policy
+
+    try:
+        read()
+    except PolicyUnusable as error:
+        raise click.ClickException(f"{error}\nTry: glasswarden policy check {file}") from error
+    return read

@@ -1,0 +1,1 @@
+"""`glasswarden drift`: what is not as Git says, and who did it."""

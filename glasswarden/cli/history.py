@@ -1,0 +1,101 @@
+"""`glasswarden history`: the writes to an object's fields, one after another."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from correlator.history.chain import Step, chain_of
+from correlator.link.knowledge import knowledge_of
+from glasswarden.cli.breakglass.options import on_target
+from glasswarden.cli.history_shown import document_of, show_table
+from glasswarden.cli.kinds import KindUnknown, kind_of
+from glasswarden.cli.kubectl import Kubectl, KubectlFailed
+from glasswarden.cli.ledger.clusters import cluster_of
+from glasswarden.cli.ledger.masks import masks_at
+from glasswarden.cli.ledger.options import keys_option, ledger_option, opened
+from glasswarden.kube.objects import Object, ref_of
+from glasswarden.kube.path_syntax import PathError
+from glasswarden.kube.paths import parse_path
+from glasswarden.ledger.attempts import asked
+from glasswarden.ledger.question import Question, is_within
+
+
+@click.command("history")
+@on_target
+@ledger_option
+@keys_option
+@click.option("--field", metavar="PATH", help="Only this field, what is in it, or contains it.")
+@click.option("--cluster", metavar="NAME", help="Its cluster, where the ledger has several.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="For people, or for programs.",
+)
+def command(
+    target: str,
+    kubectl: Kubectl,
+    address: str,
+    keys: Path | None,
+    field: str | None,
+    cluster: str | None,
+    form: str,
+) -> None:
+    """Show the writes to an object, field by field: who, from what to what, and was it stored.
+
+    \b
+      glasswarden history deploy/web -n shop --field /spec/replicas
+
+    A write is *attempted* until a later record, the live object or the audit log confirms it.
+    What nobody recorded shows in what came after; a name in brackets is a field manager's, which
+    anybody can choose.
+    """  # noqa: D301 - the backslash keeps click from joining the lines
+    wanted = _path(field) if field else ""
+    live = _live(target, kubectl)
+    with opened(address) as ledger:
+        name = cluster_of(ledger, cluster)
+        question = replace(_question(target, kubectl, live), cluster=name)
+        attempts = sorted(asked(ledger, question), key=lambda each: each.id)
+        steps = chain_of(attempts, live, knowledge_of(ledger, name), masks_at(keys, address))
+    shown = [step for step in steps if _is_about(step, wanted)]
+    if form == "json":
+        click.echo(json.dumps([document_of(step) for step in shown], indent=2))
+    else:
+        show_table(shown)
+
+
+def _path(text: str) -> str:
+    try:
+        return str(parse_path(text))
+    except PathError as error:
+        raise click.BadParameter(str(error), param_hint="--field") from error
+
+
+def _is_about(step: Step, wanted: str) -> bool:
+    return not wanted or is_within(step.path, wanted) or is_within(wanted, step.path)
+
+
+def _live(target: str, kubectl: Kubectl) -> Object | None:
+    """Return the object, none where it is gone: its history is not."""
+    try:
+        return kubectl.get(target)
+    except KubectlFailed as error:
+        if "(NotFound)" not in error.message:
+            raise
+        return None
+
+
+def _question(target: str, kubectl: Kubectl, live: Object | None) -> Question:
+    """Return what asks for the object's records; of one that is gone only its name is known."""
+    if live is not None:
+        ref = ref_of(live)
+        return Question(group=ref.group, kind=ref.kind, namespace=ref.namespace, name=ref.name)
+    word, _, name = target.partition("/")
+    try:
+        return Question(kind=kind_of(word), namespace=kubectl.namespace, name=name)
+    except KindUnknown as error:
+        raise click.UsageError(str(error)) from error

@@ -1,0 +1,51 @@
+"""One connection to a ledger's file, and this process's place among those who write to it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from glasswarden.ledger.errors import LedgerUnavailable
+from glasswarden.ledger.sqlite.failures import failure_of
+from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What reads and writes one file. Belongs to one thread."""
+
+    connection: sqlite3.Connection
+    path: Path
+    turns: Turns
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit what is done inside, or nothing of it."""
+        try:
+            with self.turns.taken():
+                # IMMEDIATE: who reads first and writes later fails where another wrote between.
+                self.connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self.connection
+                    self.connection.execute("COMMIT")
+                except BaseException:
+                    self.connection.rollback()
+                    raise
+        except sqlite3.Error as error:
+            raise failure_of(self.path, "written", error) from error
+        except (TurnTimeout, OSError) as error:
+            raise LedgerUnavailable(f"the ledger {self.path} cannot be written: {error}") from error
+
+    def query(self, statement: str, *values: object) -> list[Any]:
+        """Return the rows that *statement* finds."""
+        try:
+            return self.connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise failure_of(self.path, "read", error) from error
+
+    def close(self) -> None:
+        """Give the file back."""
+        self.connection.close()
+        self.turns.close()

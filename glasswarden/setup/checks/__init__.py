@@ -1,0 +1,1 @@
+"""What `doctor` looks at beyond the registration: pure judgements of what was read."""

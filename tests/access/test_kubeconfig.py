@@ -1,0 +1,99 @@
+"""Kubeconfigs: which credentials they give, and how several of them are one."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from glasswarden.cluster.apiserver import Access, NoAccess
+from glasswarden.cluster.exec_credentials import ExecCredentials
+from glasswarden.cluster.kubeconfig import access_from
+
+SERVER = "https://api.example:6443"
+
+
+def a_config(
+    user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    return {
+        "current-context": "prod",
+        "contexts": [{"name": "prod", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": SERVER, **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+    }
+
+
+def written(file: Path, config: object) -> Path:
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text(yaml.safe_dump(config))
+    return file
+
+
+def access(tmp_path: Path, user: dict[str, Any], **cluster: Any) -> Access:  # noqa: ANN401
+    return access_from(written(tmp_path / "config", a_config(user, cluster)))
+
+
+def test_a_token_stands_there_or_in_a_file_beside_it(tmp_path: Path) -> None:
+    assert access(tmp_path, {"token": "t"}).token == "t"
+    assert access(tmp_path, {"tokenFile": "token"}).token == tmp_path / "token"
+
+
+def test_a_program_is_asked_where_nothing_else_is_given(tmp_path: Path) -> None:
+    section = {"apiVersion": "client.authentication.k8s.io/v1", "command": "aws"}
+    token = access(tmp_path, {"exec": section}, extensions=[EXTENSION]).token
+    assert isinstance(token, ExecCredentials)
+    assert token.cluster == {"server": SERVER, "config": {"audience": "a"}}
+    assert access(tmp_path, {"exec": section, "token": "t"}).token == "t"
+
+
+EXTENSION = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
+
+
+def test_whom_to_impersonate_is_said_with_every_request(tmp_path: Path) -> None:
+    user = {"token": "t", "as": "lead", "as-groups": ["leads", "people"]}
+    assert access(tmp_path, user).headers == (
+        ("Impersonate-User", "lead"),
+        ("Impersonate-Group", "leads"),
+        ("Impersonate-Group", "people"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "why"),
+    [
+        pytest.param({"auth-provider": {"name": "gcp"}}, "no longer takes an auth-provider",
+                     id="auth-provider"),
+        pytest.param({"username": "u", "password": "p"}, "no longer takes a password", id="basic"),
+        pytest.param({"exec": {"command": "aws"}}, "apiVersion", id="exec without a version"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_said(tmp_path: Path, user: dict[str, Any], why: str) -> None:
+    with pytest.raises(NoAccess, match=why):
+        access(tmp_path, user)
+
+
+@pytest.mark.parametrize(
+    "config", [None, [], "text", {"current-context": "none"}, {**a_config(), "users": []}]
+)
+def test_what_is_no_kubeconfig_is_said(tmp_path: Path, config: object) -> None:
+    with pytest.raises(NoAccess, match="is no kubeconfig that can be used"):
+        access_from(written(tmp_path / "config", config))
+
+
+class TestSeveralFiles:
+    def test_are_one_and_who_says_something_first_is_believed(self, tmp_path: Path) -> None:
+        whole = a_config({"token": "second"})
+        first = written(tmp_path / "first" / "config", {"users": a_config(FILE)["users"]})
+        second = written(tmp_path / "second" / "config", whole)
+        found = access_from(Path(os.pathsep.join(map(str, (first, tmp_path / "none", second)))))
+        # A file that is named is beside the kubeconfig that names it.
+        assert (found.server, found.token) == (SERVER, tmp_path / "first" / "token")
+
+    def test_may_all_be_missing(self, tmp_path: Path) -> None:
+        with pytest.raises(NoAccess, match="No such file"):
+            access_from(Path(f"{tmp_path}/a{os.pathsep}{tmp_path}/b"))
+
+
+FILE = {"tokenFile": "token"}

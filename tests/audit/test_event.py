@@ -1,0 +1,128 @@
+"""What one event of the audit log says."""
+
+import json
+from typing import Any
+
+import pytest
+
+from glasswarden.audit.event import NotAnEvent, parse_event, parse_events
+from glasswarden.audit.testimony import failed_open, records_in
+from tests.audit.builders import audit_document, audit_event
+
+ID = "019ca945-0a00-7000-8000-000000000001"
+DIGEST = "d" * 64
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "",
+        "null",
+        "[]",
+        "{}",
+        '{"kind":"Event","apiVersion":"v1","metadata":{"name":"web.1"},"reason":"Scaled"}',
+        '{"kind":"Policy","apiVersion":"audit.k8s.io/v1"}',
+        json.dumps(audit_document(stageTimestamp="yesterday")),
+    ],
+    ids=["nothing", "null", "list", "empty", "an Event of the core group", "policy", "time"],
+)
+def test_what_is_no_audit_event_is_refused(document: str) -> None:
+    with pytest.raises(NotAnEvent):
+        parse_event(document)
+
+
+def test_a_list_holds_its_events_with_or_without_their_kind() -> None:
+    bare = audit_document(2)
+    del bare["kind"], bare["apiVersion"]
+    document = {"kind": "EventList", "items": [audit_document(1), bare]}
+    events = parse_events(json.dumps(document).encode())
+    assert [event.audit_id for event in events] == ["audit-1", "audit-2"]
+
+
+@pytest.mark.parametrize(
+    ("differing", "stored"),
+    [
+        ({"responseStatus": {"code": 200}}, True),
+        ({"responseStatus": {"code": 201}}, True),
+        ({"responseStatus": {"code": 403}}, False),
+        ({"responseStatus": {"code": 409}}, False),
+        ({"responseStatus": {"code": 504}}, None),
+        ({"responseStatus": {"code": 500}}, None),
+        ({"responseStatus": {}}, None),
+        ({"stage": "RequestReceived"}, None),
+        ({"stage": "Panic", "responseStatus": {"code": 500}}, None),
+        ({"verb": "deletecollection", "responseStatus": {"code": 200}}, True),
+        ({"verb": "deletecollection", "responseStatus": {"code": 403}}, None),
+    ],
+)
+def test_whether_a_write_was_stored(differing: dict[str, Any], *, stored: bool | None) -> None:
+    """After a time-out, and for a part of a collection, the answer does not tell."""
+    assert audit_event(**differing).stored is stored
+
+
+def test_who_authenticated_and_in_whose_name_it_was_done() -> None:
+    posing = audit_event(impersonatedUser={"username": "lead", "groups": ["leads"]})
+    assert (posing.user.username, posing.actor.username) == ("developer", "lead")
+    plain = audit_event()
+    assert plain.actor is plain.user
+
+
+@pytest.mark.parametrize(
+    ("uri", "agent", "manager"),
+    [
+        ("/x?fieldManager=kubectl-edit&fieldValidation=Strict", "kubectl/v1", "kubectl-edit"),
+        ("/x", "kubectl/v1.36.0 (linux/amd64)", "kubectl"),
+        ("/x", "", ""),
+    ],
+)
+def test_the_field_manager_as_the_api_server_takes_it(uri: str, agent: str, manager: str) -> None:
+    assert audit_event(requestURI=uri, userAgent=agent).manager == manager
+
+
+@pytest.mark.parametrize(
+    ("answered", "shown"),
+    [
+        ({"kind": "Deployment", "metadata": {}}, True),
+        ({"kind": "Status", "status": "Success"}, False),
+        (None, False),
+        ("text", False),
+    ],
+)
+def test_the_object_after_the_write_where_the_log_shows_it(
+    answered: object, *, shown: bool
+) -> None:
+    assert (audit_event(responseObject=answered).answered() is not None) is shown
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        {"guard.glasswarden.io/not-an-id": DIGEST},
+        {f"guard.glasswarden.io/{ID}": "no digest"},
+        {f"guard.example.org/{ID}": DIGEST},
+        {ID: DIGEST},
+    ],
+    ids=["id", "digest", "somebody else's", "nobody's"],
+)
+def test_what_names_no_record_is_passed_over(annotations: dict[str, str]) -> None:
+    assert list(records_in(audit_event(annotations=annotations))) == []
+
+
+def test_one_event_may_name_several_records() -> None:
+    other = ID[:-1] + "2"
+    annotations = {f"guard.glasswarden.io/{each}": DIGEST for each in (ID, other)}
+    assert list(records_in(audit_event(annotations=annotations))) == [(ID, DIGEST), (other, DIGEST)]
+
+
+@pytest.mark.parametrize(
+    ("key", "webhook", "ours"),
+    [
+        ("failed-open.validating.webhook.admission.k8s.io/round_0_index_1", "scale", True),
+        ("failed-open.mutation.webhook.admission.k8s.io/round_0_index_0", "hold", False),
+    ],
+    ids=["validating", "mutating"],
+)
+def test_a_webhook_of_ours_that_was_passed_by(key: str, webhook: str, *, ours: bool) -> None:
+    name = f"{webhook}.glasswarden.io"
+    assert failed_open(audit_event(annotations={key: name})) == ((name,) if ours else ())
+    assert failed_open(audit_event(annotations={key: "validation.example.org"})) == ()

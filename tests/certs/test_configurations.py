@@ -1,0 +1,52 @@
+"""Which configurations have to be there; on the real API server in tests/cluster/test_certs.py."""
+
+from typing import Any
+
+import pytest
+
+from certs.configurations import BREAK_GLASS, OURS, Condition, publish
+from tests.policy.builders import a_policy
+from webhook.registration import Endpoint, configurations
+
+VALIDATING, MUTATING = OURS
+GLASS = "breakGlass: {rules: [{name: all, users: [responder]}]}"
+BUNDLE = b"authority"
+
+
+class Cluster:
+    """Holds configurations by their path."""
+
+    def __init__(self, **held: dict[str, Any]) -> None:
+        self._held = held
+
+    def get_or_none(self, path: str) -> dict[str, Any] | None:
+        return self._held.get(path.split("/")[-2])
+
+
+def made(policy: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    return configurations(a_policy(policy), Endpoint("https://webhook.example", BUNDLE, "token"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "condition"),
+    [("", Condition.NOT_NEEDED), (GLASS, Condition.MISSING)],
+    ids=["nobody may break the glass", "somebody may"],
+)
+def test_grants_need_the_mutating_configuration(policy: str, condition: Condition) -> None:
+    validating, _ = made(policy)
+    held = Cluster(validatingwebhookconfigurations=validating)
+    seen = publish(held, BUNDLE)  # type: ignore[arg-type]  # only reads
+    assert seen == {VALIDATING: Condition.CURRENT, MUTATING: condition}
+
+
+def test_the_validating_one_is_always_needed() -> None:
+    held = Cluster(mutatingwebhookconfigurations=made("")[1])
+    seen = publish(held, BUNDLE)  # type: ignore[arg-type]  # only reads
+    assert seen[VALIDATING] is Condition.MISSING
+
+
+def test_both_say_whether_somebody_may_break_the_glass() -> None:
+    for configuration in made(GLASS):
+        assert configuration["metadata"]["annotations"][BREAK_GLASS] == "true"
+    for configuration in made(""):
+        assert BREAK_GLASS not in configuration["metadata"]["annotations"]

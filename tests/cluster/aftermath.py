@@ -1,0 +1,90 @@
+"""What is left of the story's incident, for somebody to ask about who may read everything."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cluster.guard import GLASSWARDEN
+from tests.cluster.story import FOLDER, NAMESPACE, Manifest, Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """The scene after the last act."""
+
+    scene: Scene
+
+    def ask(self, *words: str) -> str:
+        """Return what a command of ours prints."""
+        admin = self.scene.cluster.as_("admin")
+        environment = admin.environment() | {
+            "COLUMNS": "400",  # so that nothing is cut where it differs
+            "GLASSWARDEN_LEDGER": self.scene.guard.ledger,
+            "GLASSWARDEN_KEYS": str(self.scene.guard.keys),
+            "KUBECTL": str(admin.program),
+        }
+        done = subprocess.run(
+            [*GLASSWARDEN, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env=environment,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def events(self) -> list[Manifest]:
+        """Return who wrote to the application's own objects, from their creation on."""
+        return list(filter(is_about_the_shop, self.scene.cluster.audit_events()))
+
+    def drift(self, form: str) -> str:
+        return self.ask("drift", *self._git, *self._seen, "-n", NAMESPACE, "--format", form)
+
+    def differences(self) -> object:
+        """Return what is not as Git says now, whatever happened before."""
+        policy = ("--policy", str(self.scene.guard.policy))
+        said = self.ask("drift", *self._git, *policy, "-n", NAMESPACE, "--format", "json")
+        return json.loads(said)
+
+    def blame(self, target: str) -> str:
+        return self.ask("blame", target, "-n", NAMESPACE, *self._seen)
+
+    def report(self, form: str) -> str:
+        about = ("report", "-n", NAMESPACE, *self._git, *self._seen)
+        return self.ask(*about, "--verify", "--format", form)
+
+    def backport(self) -> str:
+        """Return the patch that brings to Git what the incident needed."""
+        repository = ("--repo", str(self.scene.repository.folder), "--path", FOLDER)
+        return self.ask("backport", "--ticket", "INC-42", *repository)
+
+    def review(self) -> str:
+        """Return what the next weekly review says."""
+        policy = ("--policy", str(self.scene.guard.policy))
+        about = ("review", "--since", "7d", "-n", NAMESPACE, *self._git, *policy)
+        return self.ask(*about, "--format", "markdown")
+
+    @property
+    def _git(self) -> tuple[str, ...]:
+        return ("--git", str(self.scene.repository.folder), "--path", FOLDER)
+
+    @property
+    def _seen(self) -> tuple[str, ...]:
+        """What the API server's audit log shows, and the rules by which it is judged."""
+        guard = self.scene.guard
+        log = Path(guard.ledger.removeprefix("sqlite://")).with_name("audit.log")
+        log.write_text("".join(f"{json.dumps(event)}\n" for event in self.events()))
+        return ("--audit-log", str(log), "--policy", str(guard.policy))
+
+
+def is_about_the_shop(event: Manifest) -> bool:
+    """Tell whether *event* is a write in earnest to what the application consists of."""
+    about = event.get("objectRef", {})
+    return (
+        about.get("namespace") == NAMESPACE
+        and about.get("resource") in {"deployments", "configmaps", "horizontalpodautoscalers"}
+        and about.get("subresource") != "status"
+        and "dryRun=" not in event["requestURI"]
+    )

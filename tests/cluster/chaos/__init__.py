@@ -1,0 +1,1 @@
+"""Faults, one at a time, with the real API server asking: docs/chaos.md has the table."""

@@ -1,0 +1,187 @@
+"""Every link names the right person or nobody: a seeded history on real API servers."""
+
+import json
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from glasswarden.cli.main import main
+from glasswarden.kube.objects import Object
+from tests.cluster.api import Api
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.guard import Guard, guarding
+from tests.cluster.link_exam import (
+    AUTOSCALER,
+    CLOSED,
+    OPEN,
+    PEOPLE,
+    Place,
+    Sort,
+    Stage,
+    a_config,
+    a_deployment,
+    place_of,
+    write_declared,
+)
+from tests.cluster.patience import eventually
+
+POLICY = """
+cluster: {}
+mode: enforce
+modes:
+  - mode: audit
+    namespaces: [links-open]
+emergencyGroup: system:masters
+breakGlass:
+  rules:
+    - name: responders
+      groups: [oncall]
+      ticket: INC-[0-9]+
+      ttl: {{longest: 4h}}
+"""
+ROUNDS = 10
+DELETED = 4
+Outcome = tuple[str, str]
+
+
+@pytest.fixture(scope="module")
+def west() -> Iterator[ControlPlane]:
+    with ControlPlane() as running:
+        yield running
+
+
+def a_stage(name: str, cluster: ControlPlane, seed: int) -> Stage:
+    for namespace in (OPEN, CLOSED):
+        cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    flux = cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")
+    autoscaler = cluster.service_account("kube-system", AUTOSCALER, "cluster-admin")
+    chance = random.Random(f"{seed}-{name}")  # noqa: S311 - to be had again
+    people = {who: Api(cluster.as_(who)) for who in ("admin", *PEOPLE)}
+    return Stage(name, cluster, Api(flux), people, autoscaler, chance)
+
+
+def wait_until_asked(stage: Stage) -> None:
+    """Wait until the API server asks the webhook: it takes a registration up in its own time."""
+    closed = next(obj for obj in stage.objects if obj["metadata"]["namespace"] == CLOSED)
+    kind, namespace, name = place_of(closed)
+    developer = stage.cluster.as_("developer")
+    words = ("annotate", f"{kind}/{name}", "asked=yes", "-n", namespace)
+
+    def is_refused() -> bool:
+        if developer.kubectl(*words, check=False).returncode != 0:
+            return True
+        developer.kubectl("annotate", f"{kind}/{name}", "asked-", "-n", namespace, check=False)
+        return False
+
+    eventually(is_refused, "the webhook's registration")
+
+
+def links(stage: Stage, guard: Guard, ledger: str, git: Path) -> dict[tuple[Place, str], Any]:
+    """Return what `drift` says about every drifted field of *stage*."""
+    command = [
+        "drift", "--git", str(git), "--kubeconfig", str(stage.cluster.kubeconfig("admin")),
+        "--ledger", ledger, "--keys", str(guard.keys), "--policy", str(guard.policy),
+        "--format", "json",
+    ]  # fmt: skip
+    result = CliRunner().invoke(main, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    found = {}
+    for each in json.loads(result.stdout)["findings"]:
+        obj = each["object"]
+        found[(obj["kind"], obj["namespace"], obj["name"]), each["field"]] = each["link"]
+    return found
+
+
+def judged(stage: Stage, place: Place, path: str, link: Any) -> Outcome:  # noqa: ANN401 - JSON
+    """Return what the script knows of a field, and how the link did."""
+    deed = stage.truth[place].get(path)
+    assert deed is not None, f"nobody changed {path} of {place}: {link}"
+    if link["state"] != "explained":
+        return deed.sort, link["state"]
+    return deed.sort, "right" if link["actor"] == deed.actor else "WRONG"
+
+
+@pytest.mark.slow
+def test_no_name_is_wrong_in_a_long_history(
+    cluster: ControlPlane, west: ControlPlane, tmp_path: Path
+) -> None:
+    """At least 500 writes by people, controllers and the emergency group, in two clusters."""
+    seed = int(os.environ.get("GLASSWARDEN_SEED", time.time_ns() % 1_000_000))
+    print(f"\nseed {seed}; the same again: GLASSWARDEN_SEED={seed}")
+    ledger = f"sqlite://{tmp_path}/ledger.db"
+    stages = [a_stage("east", cluster, seed), a_stage("west", west, seed)]
+    sizes = {"east": (22, 12, 12), "west": (5, 0, 3)}
+    outcomes: Counter[Outcome] = Counter()
+    wrong, missed = list[Any](), list[Any]()
+    for stage in stages:
+        deployments, configs, closed = sizes[stage.name]
+        objects = [a_deployment(OPEN, f"web-{n}") for n in range(deployments)]
+        objects += [a_config(OPEN, f"conf-{n}") for n in range(configs)]
+        objects += [a_deployment(CLOSED, f"pay-{n}") for n in range(closed)]
+        folder = tmp_path / stage.name
+        folder.mkdir()
+        stage.deploy(objects)
+        options = ("--ledger", ledger)
+        policy = POLICY.format(stage.name)
+        with guarding(stage.cluster, folder, policy, options=options) as guard:
+            wait_until_asked(stage)
+            stage.play(ROUNDS)
+            delete_some(stage)
+        git = write_declared(tmp_path / f"git-{stage.name}", objects)
+        said = links(stage, guard, ledger, git)
+        drifted = set(stage.drifted())
+        assert drifted <= said.keys(), drifted - said.keys()
+        for place, path in drifted:
+            outcome = judged(stage, place, path, said[place, path])
+            outcomes[outcome] += 1
+            told = (stage.name, place, path, stage.truth[place][path], said[place, path])
+            wrong += [told] if outcome[1] == "WRONG" else []
+            missed += [told] if outcome == (Sort.PLAIN, "unexplained") else []
+    writes = sum((stage.writes for stage in stages), Counter[str]())
+    print_table(outcomes, writes)
+    for told in (*wrong, *missed):
+        print(*told, sep="\n  ")
+    assert wrong == []
+    assert writes.total() - writes["of these denied"] >= 500
+    assert missed == [], "what nobody else can have done has a name"
+
+
+def delete_some(stage: Stage) -> None:
+    """Let people and the emergency group delete.
+
+    Not what was deleted on record before: of two deletions with only a reconciler's creation
+    between them, the ledger alone cannot know the second.
+    """
+    candidates = [
+        obj
+        for obj in stage.objects
+        if obj["metadata"]["namespace"] == OPEN and place_of(obj) not in stage.deleted_on_record
+    ]
+    for number, obj in enumerate(stage.chance.sample(candidates, DELETED)):
+        who = ("admin", "developer")[number % 2]
+        stage.people[who].delete(obj)
+        eventually(partial(is_gone, stage, obj), "the deletion")
+        stage.note(obj, who, Sort.EMERGENCY if who == "admin" else Sort.PLAIN)
+        stage.truth[place_of(obj)]["/"] = stage.truth[place_of(obj)].popitem()[1]
+        stage.writes["deletion"] += 1
+
+
+def is_gone(stage: Stage, obj: Object) -> bool:
+    return stage.live(obj) is None
+
+
+def print_table(outcomes: Counter[Outcome], writes: Counter[str]) -> None:
+    print(f"writes: {', '.join(f'{count} {what}' for what, count in writes.most_common())}")
+    columns = ("right", "delegated", "unexplained", "WRONG")
+    print(f"{'the last change was':50}{''.join(f'{each:>13}' for each in columns)}")
+    for sort in list(Sort)[:-1]:
+        cells = "".join(f"{outcomes[str(sort), each]:>13}" for each in columns)
+        print(f"{sort:50}{cells}")

@@ -1,0 +1,124 @@
+"""Which of the recorded changes are wanted back in Git."""
+
+from typing import Any
+
+from correlator.backport.choose import Chosen, chosen_of, namespace_of
+from correlator.backport.message import commit_message, outcome_lines
+from correlator.backport.place import Outcome, Placed, Unplaced
+from correlator.backport.tree import Tree
+from correlator.report.compose import Surroundings, compose
+from correlator.report.model import Scope
+from correlator.standing import Looked, NotKnown
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.ledger.record import Attempt
+from glasswarden.policy.policy import DEFAULT
+from tests.correlator.backport.builders import IMAGE, REPLICAS, edit
+from tests.correlator.link.builders import UID, at, wrote
+
+
+def live_web(**spec: Any) -> Object:  # noqa: ANN401 - any field
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop", "uid": UID},
+        "spec": spec,
+    }
+
+
+def chosen(live: Object | None, *attempts: Attempt) -> Chosen:
+    def lookup(_ref: Ref) -> Object | None:
+        return live
+
+    report = compose(Scope(), attempts, Surroundings(standing=Looked(lookup)), at(60))
+    return chosen_of(report, lookup, DEFAULT)
+
+
+def test_what_is_still_as_it_was_set_is_wanted_once() -> None:
+    first = wrote(1, REPLICAS, old=3, new=8)
+    last = wrote(2, REPLICAS, old=8, new=9)
+    found = chosen(live_web(replicas=9), first, last)
+    [wanted] = found.wanted
+    assert (str(wanted.path), wanted.value, wanted.records) == (REPLICAS, 9, (last.id,))
+    assert namespace_of(found.wanted) == "shop"
+
+
+def test_what_was_set_again_or_refused_is_not() -> None:
+    denied = wrote(2, REPLICAS, old=8, new=9, verdict="deny")
+    found = chosen(live_web(replicas=5), wrote(1, REPLICAS, old=3, new=8), denied)
+    assert (found.wanted, found.unplaced, found.gone) == ((), (), 1)
+
+
+def test_a_field_that_was_taken_away_is_wanted_gone() -> None:
+    [wanted] = chosen(live_web(replicas=3), wrote(1, "/spec/paused", old=True)).wanted
+    assert wanted.value is ABSENT
+
+
+def test_a_secret_is_never_wanted() -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "web", "namespace": "shop", "uid": UID},
+        "data": {"token": "c2VjcmV0"},
+    }
+    attempt = wrote(1, "/data/token", new_masked="k:1", kind="Secret", group="", version="v1")
+    found = chosen(secret, attempt)
+    assert found.wanted == ()
+    assert [each.why for each in found.unplaced] == [
+        "its value is secret, and secrets are never written to Git"
+    ]
+
+
+def test_a_deletion_and_a_creation_are_told_apart() -> None:
+    gone = chosen(None, wrote(1, "/", operation="DELETE", changes=()))
+    assert [each.is_deletion for each in gone.wanted] == [True]
+    there = chosen(live_web(), wrote(1, "/", operation="CREATE", changes=()))
+    assert "created by hand" in there.unplaced[0].why
+    back_again = chosen(live_web(), wrote(1, "/", operation="DELETE", changes=()))
+    assert (back_again.wanted, back_again.gone) == ((), 1)
+
+
+def test_what_cannot_be_looked_up_is_said() -> None:
+    def unknown(_ref: Ref) -> Object | None:
+        raise NotKnown
+
+    attempts = [wrote(1, REPLICAS, new=8), wrote(2, "/", operation="DELETE", changes=(), name="x")]
+    report = compose(Scope(), attempts, Surroundings(standing=Looked(unknown)), at(60))
+    found = chosen_of(report, unknown, DEFAULT)
+    assert found.wanted == ()
+    assert all("could not be looked up" in each.why for each in found.unplaced)
+
+
+def test_a_restart_is_nothing_to_keep() -> None:
+    path = "/spec/template/metadata/annotations/{}"
+    for name, count in (("kubectl.kubernetes.io/restartedAt", 0), ("team", 1)):
+        live = live_web(template={"metadata": {"annotations": {name: "now"}}})
+        attempt = wrote(1, path.format(name.replace("/", "~1")), new="now")
+        assert len(chosen(live, attempt).wanted) == count
+
+
+HOSTILE = "INC-1\n\x1b[31mTicket: forged"
+
+
+def test_the_commit_says_what_who_and_by_which_records() -> None:
+    wanted = edit(live_web(), (REPLICAS, 8), (IMAGE, "web:2"))
+    placed = [Placed(each, 3, "web.yaml") for each in wanted]
+    assert commit_message(placed) == (
+        "Declare 2 fields changed by hand under INC-42\n"
+        "\n"
+        "Deployment shop/web /spec/replicas: 3 → 8\n"
+        "Deployment shop/web /spec/template/spec/containers[name=web]/image: 3 → web:2\n"
+        "\n"
+        "Ticket: INC-42\n"
+        "Changed-by: responder\n"
+        "Glasswarden-record: r1\n"
+    )
+
+
+def test_nobody_s_text_forges_a_line_of_the_message_or_steers_a_terminal() -> None:
+    [wanted] = edit(live_web(), ("/metadata/annotations/note", HOSTILE))
+    placed = Placed(wanted, HOSTILE, "web.yaml")
+    lines = commit_message([placed]).splitlines()
+    assert [line for line in lines if line.startswith("Ticket:")] == ["Ticket: INC-42"]
+    outcome = Outcome(Tree({}), (placed,), (Unplaced(wanted, HOSTILE),))
+    assert all(line.isprintable() for line in [*lines, *outcome_lines(outcome, 1)])

@@ -1,0 +1,96 @@
+"""What the audit log adds to a link: who posed, whether it was stored, what got past the door."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pytest
+
+from correlator.link.audited import AuditedWrite, Way
+from correlator.link.drifted import Drifted, Knowledge, Witness
+from correlator.link.link import Confidence, Link, State, link
+from glasswarden.ledger.record import Attempt
+from tests.correlator.link.builders import at, drifted, held_by
+from tests.correlator.link.builders import wrote as recorded
+from tests.correlator.link.test_account import wrote
+
+REPLICAS = "/spec/replicas"
+BEFORE = wrote(1, 3)
+
+
+def linked(
+    field: Drifted,
+    *writes: AuditedWrite,
+    attempts: tuple[Attempt, ...] = (),
+    witnesses: Mapping[str, Witness] = MappingProxyType({}),
+) -> Link:
+    known = Knowledge(records_since=at(-60), witnesses=witnesses, written=lambda _: writes)
+    return link(field, attempts, known)
+
+
+def test_who_got_past_the_door_is_named_and_it_stays_unexplained() -> None:
+    found = linked(drifted(REPLICAS, 8), wrote(2, 8), BEFORE)
+    assert (found.state, found.actor, found.source) == (State.UNEXPLAINED, "lead", "10.0.0.7")
+    assert found.why.startswith("bypassed by the emergency group at ")
+    assert (found.time, found.confidence) == (at(2), Confidence.NONE)
+    assert found.evidence[0] == "audit event audit-2 shows the write"
+
+
+def test_who_posed_as_somebody_is_unmasked() -> None:
+    found = linked(drifted(REPLICAS, 8), wrote(2, 8, user="outsider"), BEFORE)
+    assert (found.actor, found.impersonator) == ("lead", "outsider")
+
+
+def test_what_is_not_proven_has_no_name() -> None:
+    silent = wrote(2, 8, sent={"metadata": {}})
+    found = linked(drifted(REPLICAS, 8), silent, BEFORE)
+    assert (found.actor, found.impersonator, found.source) == ("", "", "")
+    assert "lead" not in found.why
+
+
+def test_a_record_that_explains_it_comes_first() -> None:
+    attempt = recorded(3, REPLICAS, new=8)
+    found = linked(drifted(REPLICAS, 8), wrote(2, 8), BEFORE, attempts=(attempt,))
+    assert (found.state, found.actor) == (State.EXPLAINED, "responder")
+
+
+@pytest.mark.parametrize(
+    ("way", "state"),
+    [(Way.EMERGENCY, State.UNEXPLAINED), (Way.TRUSTED, State.DELEGATED)],
+)
+def test_a_delegated_field_that_somebody_else_set(way: Way, state: State) -> None:
+    field = drifted(REPLICAS, 8, delegate="horizontal-pod-autoscaler")
+    assert linked(field, wrote(2, 8, way=way), BEFORE).state is state
+
+
+@pytest.mark.parametrize(
+    ("stored", "confidence", "state"),
+    [
+        (True, Confidence.CERTAIN, State.EXPLAINED),
+        (None, Confidence.LIKELY, State.EXPLAINED),
+        (False, Confidence.NONE, State.UNEXPLAINED),
+    ],
+)
+def test_whether_it_was_stored(
+    stored: bool | None,  # noqa: FBT001 - a case of the table
+    confidence: Confidence,
+    state: State,
+) -> None:
+    """What the answer does not tell speaks neither for the record nor against it."""
+    attempt = recorded(1, REPLICAS, new=8)
+    witnesses = {attempt.id: Witness("responder", stored, "10.0.0.7")}
+    found = linked(drifted(REPLICAS, 8), attempts=(attempt,), witnesses=witnesses)
+    assert (found.state, found.confidence) == (state, confidence)
+
+
+def test_a_record_in_doubt_is_cleared_by_a_log_that_shows_nobody_since() -> None:
+    """The same manager wrote again, past the webhook: managedFields alone cannot tell what."""
+    field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 5),))
+    attempt = recorded(2, REPLICAS, old=3, new=8, manager="kubectl-edit")
+    write = wrote(2, 8, way=Way.RECORDED, records=(attempt.id,))
+    later = wrote(5, 8, sent={"metadata": {"labels": {"a": "b"}}})
+    doubted = linked(field, attempts=(attempt,))
+    assert (doubted.state, doubted.actor) == (State.UNEXPLAINED, "")
+    cleared = linked(field, later, write, BEFORE, attempts=(attempt,))
+    assert (cleared.state, cleared.actor) == (State.EXPLAINED, "responder")
+    other = wrote(2, 8, way=Way.RECORDED, records=("another",))
+    assert linked(field, later, other, BEFORE, attempts=(attempt,)).state is State.UNEXPLAINED

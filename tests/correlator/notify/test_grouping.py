@@ -1,0 +1,73 @@
+"""One message per ticket or application in a window; refused writes are told now and then."""
+
+from datetime import timedelta
+
+from correlator.notify.event import Event, Kind
+from correlator.notify.grouping import MOST_EVENTS, MOST_GROUPS, Groups, Message
+from tests.correlator.notify.builders import NOW, an_event
+
+WINDOW, DENIALS = timedelta(seconds=30), timedelta(minutes=15)
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+def told(groups: Groups, after: float) -> list[Message]:
+    return groups.due(NOW + seconds(after))
+
+
+def gathered(*events: Event) -> Groups:
+    groups = Groups(WINDOW, DENIALS)
+    for event in events:
+        groups.add(event, "platform", NOW)
+    return groups
+
+
+def test_events_of_one_ticket_are_one_message() -> None:
+    events = [
+        an_event(id=str(number), kind=Kind.GRANT_USED, ticket="INC-42", application=f"app-{number}")
+        for number in range(3)
+    ]
+    groups = gathered(*events)
+    assert told(groups, 29) == []
+    assert told(groups, 30) == [Message("platform", "INC-42", tuple(events))]
+    assert told(groups, 31) == []
+
+
+def test_without_a_ticket_applications_are_told_apart() -> None:
+    groups = gathered(an_event(id="1"), an_event(id="2", application="pay"))
+    assert [message.about for message in told(groups, 30)] == ["flux-system/shop", "pay"]
+
+
+def test_what_was_told_is_not_told_again() -> None:
+    groups = gathered(an_event(), an_event())
+    [message] = told(groups, 30)
+    groups.add(an_event(), "platform", NOW)
+    assert len(message.events) == 1
+    assert told(groups, 9999) == []
+
+
+def test_refused_writes_are_told_once_in_a_while_with_their_number() -> None:
+    groups = gathered(an_event(id="0"))
+    assert len(told(groups, 30)) == 1
+    for number in range(1, 50):
+        groups.add(an_event(id=str(number)), "platform", NOW + seconds(40))
+    assert told(groups, 600) == []
+    [message] = told(groups, 30 + 900)
+    assert (len(message.events), message.more) == (MOST_EVENTS, 49 - MOST_EVENTS)
+
+
+def test_a_grant_is_told_though_refusals_wait() -> None:
+    groups = gathered(an_event(id="0"))
+    told(groups, 30)
+    groups.add(an_event(id="1"), "platform", NOW + seconds(40))
+    groups.add(an_event(id="2", kind=Kind.GRANT_OPENED), "platform", NOW + seconds(41))
+    assert [len(message.events) for message in told(groups, 80)] == [2]
+
+
+def test_more_groups_than_are_kept_are_told_early() -> None:
+    many = [an_event(id=str(n), application=f"app-{n}") for n in range(MOST_GROUPS + 5)]
+    groups = gathered(*many)
+    assert len(told(groups, 0)) == 5
+    assert len(groups) == MOST_GROUPS

@@ -1,0 +1,108 @@
+"""Each look tells what is new since the last one, and nothing of before the first."""
+
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from correlator.finding import Finding
+from correlator.link.link import Link, State
+from correlator.notify.event import Kind
+from correlator.notify.news import News, unexplained
+from correlator.standing import UNKNOWN
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.paths import parse_path
+from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.ledger import Ledger
+from tests.ledger.builders import TIME, a_chain, an_attempt
+
+PATH = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/glasswarden"
+
+
+def later(minutes: float) -> datetime:
+    return TIME + timedelta(minutes=minutes)
+
+
+class Records:
+    """A ledger that is written to while somebody looks."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._chain = a_chain()
+
+    def write(self, minutes: float, **fields: Any) -> None:  # noqa: ANN401 - any field
+        records = self._chain.link([an_attempt(time=later(minutes), **fields)])
+        self.ledger.append(records)
+        self._chain.advance(records)
+
+    def told(self, news: News, minutes: float) -> list[Kind]:
+        cluster = an_attempt().cluster
+        events = news.of_ledger(self.ledger, cluster, lambda *_: UNKNOWN, later(minutes))
+        return [event.kind for event in events]
+
+
+def test_what_happened_before_is_not_told_but_grants_from_then_still_end(tmp_path: Path) -> None:
+    grant = {"verdict": "allow", "grant": "g1", "grantee": "responder", "ticket": "INC-42"}
+    with closing(open_ledger(f"sqlite://{tmp_path}/ledger.db")) as ledger:
+        records, news = Records(ledger), News(later(10))
+        records.write(1, verdict="deny")
+        records.write(2, **grant, grant_act="issued", grant_expires=later(20))
+        assert records.told(news, 10) == []
+        records.write(11, verdict="deny")
+        assert records.told(news, 12) == [Kind.DENIED]
+        assert records.told(news, 15) == []
+        assert records.told(news, 21) == [Kind.GRANT_EXPIRED]
+        assert records.told(news, 25) == []
+
+
+def test_another_clusters_records_are_not_ours(tmp_path: Path) -> None:
+    with closing(open_ledger(f"sqlite://{tmp_path}/ledger.db")) as ledger:
+        records, news = Records(ledger), News(later(0))
+        records.write(1, verdict="deny", cluster="elsewhere")
+        assert records.told(news, 2) == []
+
+
+def configuration(bundle: str = "one", timeout: int = 5) -> dict[str, Any]:
+    client = {"url": "https://webhook.example", "caBundle": bundle}
+    entry = {"name": "guard", "timeoutSeconds": timeout, "clientConfig": client}
+    return {"webhooks": [entry]}
+
+
+@pytest.mark.parametrize(
+    ("then", "says"),
+    [
+        (configuration(), []),
+        (configuration(bundle="another"), []),
+        (configuration(timeout=1), ["was changed"]),
+        (None, ["was deleted: nothing is guarded"]),
+    ],
+    ids=["the same", "another authority", "another time-out", "gone"],
+)
+def test_a_configuration_that_somebody_changed_is_told(
+    then: dict[str, Any] | None, says: list[str]
+) -> None:
+    news = News(TIME)
+    assert news.of_configurations({PATH: configuration()}, "prod", TIME) == []
+    events = news.of_configurations({PATH: then}, "prod", later(1))
+    assert [event.says for event in events] == says
+    assert {event.subject for event in events} <= {"validatingwebhookconfigurations/glasswarden"}
+
+
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [
+        (None, 0),
+        (Link(State.EXPLAINED), 0),
+        (Link(State.DELEGATED), 0),
+        (Link(State.UNEXPLAINED, "no record changes this field"), 1),
+    ],
+    ids=["not looked into", "explained", "delegated", "unexplained"],
+)
+def test_only_what_nothing_explains_is_told(link: Link | None, told: int) -> None:
+    ref = Ref("apps", "v1", "Deployment", "shop", "web", "uid")
+    finding = Finding(ref, parse_path("/spec/replicas"), 3, 5, TIME, "git", link=link)
+    events = list(unexplained([(finding, "storefront")], "prod", TIME))
+    assert len(events) == told
+    assert {event.team for event in events} <= {"storefront"}

@@ -1,0 +1,130 @@
+"""One pass: from sources to the history."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from correlator.causes import Causes
+from correlator.finding import Incomplete
+from correlator.link.link import Confidence, Link, State
+from correlator.service.passes import Passes
+from correlator.service.sightings import LONGEST, sighting_of
+from correlator.service.tools import Tools
+from glasswarden.ledger.history.episode import Episode, Term
+from glasswarden.policy.policy import DEFAULT
+from tests.correlator.service.builders import MINUTE, NOW, Told, a_finding, tools_in
+
+CLUSTER = DEFAULT.cluster
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Iterator[Tools]:
+    tools = tools_in(tmp_path)
+    yield tools
+    tools.history.close()
+    tools.ledger.close()
+
+
+@pytest.fixture
+def term(tools: Tools) -> Term:
+    return tools.history.lead(CLUSTER, "one", NOW)
+
+
+@pytest.fixture
+def causes(tools: Tools) -> Causes:
+    return Causes(tools.ledger, CLUSTER, DEFAULT, None)
+
+
+@pytest.fixture
+def shop() -> Told:
+    return Told(findings=(a_finding(),), team="checkout")
+
+
+@pytest.fixture
+def passes(tools: Tools, shop: Told) -> Passes:
+    return Passes([shop], tools.history)
+
+
+def open_(tools: Tools) -> list[Episode]:
+    return tools.history.open(CLUSTER)
+
+
+def test_what_a_source_finds_is_opened(
+    tools: Tools, term: Term, causes: Causes, passes: Passes
+) -> None:
+    passed = passes.run(term, causes, NOW)
+    [episode] = open_(tools)
+    assert passed.open == (episode,)
+    assert passed.changes.opened == (episode.last,)
+    assert (episode.last.source, episode.last.team) == ("shop", "checkout")
+    assert passed.cluster == CLUSTER
+
+
+def test_a_source_that_fails_closes_nothing(
+    tools: Tools, term: Term, causes: Causes, passes: Passes, shop: Told
+) -> None:
+    passes.run(term, causes, NOW)
+    shop.broken = "git is away"
+    passed = passes.run(term, causes, NOW + MINUTE)
+    assert passed.failures == {"shop": "git is away"}
+    [episode] = open_(tools)
+    assert episode.last_seen == NOW
+
+
+def test_a_source_that_fails_does_not_cost_the_others(
+    tools: Tools, term: Term, causes: Causes, shop: Told
+) -> None:
+    Passes([Told(name="broken", broken="x"), shop], tools.history).run(term, causes, NOW)
+    assert len(open_(tools)) == 1
+
+
+def test_what_could_not_be_looked_at_is_not_gone(
+    tools: Tools, term: Term, causes: Causes, passes: Passes, shop: Told
+) -> None:
+    passes.run(term, causes, NOW)
+    shop.findings = ()
+    shop.incomplete = (Incomplete("Deployment (apps/v1)", "no right", kinds=("Deployment",)),)
+    passed = passes.run(term, causes, NOW + MINUTE)
+    assert len(open_(tools)) == 1
+    assert passed.incomplete == shop.incomplete
+    shop.incomplete = ()
+    passes.run(term, causes, NOW + 2 * MINUTE)
+    assert open_(tools) == []
+
+
+def test_a_source_that_is_named_no_more_takes_its_findings_along(
+    tools: Tools, term: Term, causes: Causes, passes: Passes
+) -> None:
+    passes.run(term, causes, NOW)
+    Passes([], tools.history).run(term, causes, NOW + MINUTE)
+    assert open_(tools) == []
+
+
+LINK = Link(
+    State.EXPLAINED,
+    records=("r-2", "r-1"),
+    actor="responder",
+    ticket="INC-42",
+    confidence=Confidence.CERTAIN,
+)
+
+
+def test_a_sighting_holds_what_is_known_about_the_cause() -> None:
+    seen = sighting_of(a_finding(link=LINK), "shop", "")
+    assert (seen.state, seen.record, seen.actor) == ("explained", "r-2", "responder")
+    assert (seen.ticket, seen.confidence) == ("INC-42", "certain")
+    assert type(seen.state) is type(seen.class_) is str
+
+
+def test_values_are_kept_as_json_and_shortened() -> None:
+    assert (
+        sighting_of(a_finding(live={"b": 1, "a": "ü"}), "", "").live == '{"a": "\\u00fc", "b": 1}'
+    )
+    assert len(sighting_of(a_finding(live="x" * 9999), "", "").live) == LONGEST
+
+
+def test_every_text_can_be_stored() -> None:
+    odd = replace(a_finding(), revision="a\0b\ud800")
+    assert sighting_of(odd, "", "").revision == "a\N{REPLACEMENT CHARACTER}b?"

@@ -1,0 +1,165 @@
+"""The output of `flux diff kustomization`, read back. The text is the real program's (2.9.5)."""
+
+from typing import Any
+
+import pytest
+
+from correlator.finding import HIDDEN, UNKNOWN
+from correlator.sources.dotted import parse_dotted
+from correlator.sources.flux_diff import read_flux_diff
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.objects import Ref
+from glasswarden.kube.schema import builtin_kind, shape_of
+
+PRINTED = """\
+► ConfigMap/shop/settings drifted
+
+data
++ one map entry added:
+  gone: x
+
+data.multi
+± value change in multiline text (one insert, one deletion)
+- TWO
++ two
+
+
+► ConfigMap/shop/extra created
+► Secret/shop/db drifted
+
+data.password
+± value change
+- *** (before)
++ *** (after)
+
+► Deployment/shop/web drifted
+
+metadata.generation
+± value change
+- 4
++ 5
+
+spec.replicas
+± value change
+- 4
++ 1
+
+spec.template.spec.containers.web.image
+± value change
+- registry.example/web:by-hand
++ registry.example/web:1
+
+"""
+WEB = Ref("apps", "v1", "Deployment", "shop", "web")
+
+
+def told(text: str) -> list[tuple[str, str, Any, Any]]:
+    result = read_flux_diff(text, "flux-diff")
+    assert result.incomplete == ()
+    return [
+        (
+            str(each.ref),
+            str(each.field),
+            None if each.declared is ABSENT else each.declared,
+            None if each.live is ABSENT else each.live,
+        )
+        for each in result.findings
+    ]
+
+
+def test_each_field_is_told() -> None:
+    assert told(PRINTED) == [
+        ("ConfigMap shop/settings", "/data/gone", "x", None),
+        ("ConfigMap shop/settings", "/data/multi", "… two", "… TWO"),
+        ("ConfigMap shop/extra", "/", UNKNOWN, None),
+        ("Secret shop/db", "/data/password", HIDDEN, HIDDEN),
+        ("Deployment shop/web", "/spec/replicas", 1, 4),
+        (
+            "Deployment shop/web",
+            "/spec/template/spec/containers[name=web]/image",
+            "registry.example/web:1",
+            "registry.example/web:by-hand",
+        ),
+    ]
+    assert read_flux_diff(PRINTED, "flux-diff").findings[-1].ref == WEB
+
+
+def test_colours_are_nothing() -> None:
+    coloured = "\x1b[38;2;1;2;3m► Deployment/shop/web drifted\x1b[0m\n\nspec.paused\n"
+    assert told(f"{coloured}\x1b[1m± value change\x1b[0m\n- true\n+ false\n") == [
+        ("Deployment shop/web", "/spec/paused", False, True)
+    ]
+
+
+def test_what_is_live_and_not_declared_is_printed_without_an_indent() -> None:
+    text = "► ConfigMap/shop/a drifted\n\ndata\n- two map entries removed:\nb: x\nc: |\n  y\n\n"
+    assert told(text) == [
+        ("ConfigMap shop/a", "/data/b", None, "x"),
+        ("ConfigMap shop/a", "/data/c", None, "y\n"),
+    ]
+
+
+def test_items_are_told_by_their_keys() -> None:
+    text = (
+        "► Deployment/shop/web drifted\n\nspec.template.spec.containers.web.env\n"
+        "+ one list entry added:\n  - name: LEVEL\n    value: info\n\n"
+    )
+    [(_, field, declared, live)] = told(text)
+    assert field == "/spec/template/spec/containers[name=web]/env[name=LEVEL]"
+    assert (declared, live) == ({"name": "LEVEL", "value": "info"}, None)
+
+
+def test_an_object_that_is_to_go_is_an_orphan() -> None:
+    [finding] = read_flux_diff("► Namespace/old deleted\n", "flux-diff").findings
+    assert finding.is_orphan
+    assert (finding.ref.name, finding.ref.namespace) == ("old", "")
+
+
+def test_an_object_that_flux_skips_was_not_looked_at() -> None:
+    result = read_flux_diff("► Deployment/shop/web skipped\n", "flux-diff")
+    assert result.findings == ()
+    assert [each.what for each in result.incomplete] == ["Deployment shop/web"]
+
+
+def test_what_is_no_diff_never_reads_as_no_drift() -> None:
+    result = read_flux_diff("✗ kustomization not found\n", "flux-diff")
+    assert result.incomplete[0].why == "this is not the output of `flux diff`"
+    assert read_flux_diff("", "flux-diff").incomplete == ()
+
+
+@pytest.mark.parametrize(
+    ("dotted", "path"),
+    [
+        ("metadata.labels.example.com/team", "/metadata/labels/example.com~1team"),
+        ("data.application.properties", "/data/application.properties"),
+        (
+            "spec.template.spec.containers.web.resources.limits.nvidia.com/gpu",
+            "/spec/template/spec/containers[name=web]/resources/limits/nvidia.com~1gpu",
+        ),
+        (
+            "spec.template.spec.containers.web.env.A.B_C.value",
+            "/spec/template/spec/containers[name=web]/env[name=A.B_C]/value",
+        ),
+        ("spec.template.spec.containers.web.args.0", (
+            "/spec/template/spec/containers[name=web]/args[0]"
+        )),
+        ("(root level)", "/"),
+    ],
+)  # fmt: skip
+def test_a_path_with_dots(dotted: str, path: str) -> None:
+    assert str(parse_dotted(dotted, shape_of(WEB))[0]) == path
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [
+        ("Deployment", ("apps", "v1")),
+        ("HorizontalPodAutoscaler", ("autoscaling", "v2")),
+        ("Event", None),
+        ("Widget", None),
+    ],
+)
+def test_a_kind_of_kubernetes_is_known_by_its_name(
+    kind: str, known: tuple[str, str] | None
+) -> None:
+    assert builtin_kind(kind) == known

@@ -1,0 +1,127 @@
+"""What the doctor makes of the webhook's figures, of a ledger and of a disk."""
+
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from glasswarden.ledger.address import open_ledger
+from glasswarden.setup.checks import figures
+from glasswarden.setup.checks.finding import Finding, Health
+from glasswarden.setup.checks.ledger import ledger, room
+from tests.certs.builders import NOW
+from tests.ledger.fsck.builders import two_chains
+
+DAY = 86_400.0
+
+
+def read(**values: float) -> figures.Figures:
+    """Return figures as the webhook serves them."""
+    return figures.figures_of("".join(f"glasswarden_{k} {v}\n" for k, v in values.items()))
+
+
+def test_series_are_added_up() -> None:
+    text = 'glasswarden_unrecorded_writes_total{outcome="allowed"} 2\n'
+    text += 'glasswarden_unrecorded_writes_total{outcome="refused"} 3\n'
+    assert figures.figures_of(text) == {"glasswarden_unrecorded_writes_total": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("found", "health", "says"),
+    [
+        pytest.param(read(ledger_available=1), Health.WELL, "in the ledger", id="all well"),
+        pytest.param(
+            read(ledger_available=0, spool_records=7, spool_oldest_seconds=90),
+            Health.ILL,
+            "7 records wait in the spool, the oldest for 90 s",
+            id="away",
+        ),
+        pytest.param(
+            read(ledger_available=1, spool_records=3), Health.UNSURE, "3 records", id="behind"
+        ),
+        pytest.param(
+            read(ledger_available=1, unrecorded_writes_total=2),
+            Health.UNSURE,
+            "2 writes could not be recorded",
+            id="unrecorded",
+        ),
+    ],
+)
+def test_recording(found: figures.Figures, health: Health, says: str) -> None:
+    finding = figures.recording(found)
+    assert finding.health is health
+    assert says in finding.says
+    assert bool(finding.advice) is (health is not Health.WELL)
+
+
+def test_a_policy_file_that_cannot_be_used_is_ill() -> None:
+    assert figures.policy_in_force(read(policy_refused=1)).health is Health.ILL
+    assert figures.policy_in_force(read(policy_refused=0)).health is Health.WELL
+
+
+@pytest.mark.parametrize(
+    ("found", "health", "says"),
+    [
+        pytest.param(
+            read(grant_key_active_timestamp_seconds=NOW.timestamp() - 3 * DAY),
+            Health.WELL,
+            "3 days",
+            id="young",
+        ),
+        pytest.param(
+            read(grant_key_active_timestamp_seconds=NOW.timestamp() - 91 * DAY),
+            Health.UNSURE,
+            "91 days",
+            id="old",
+        ),
+        pytest.param(
+            read(grant_key_active_timestamp_seconds=0), Health.ILL, "nobody can", id="none"
+        ),
+        pytest.param(
+            read(grant_key_active_timestamp_seconds=NOW.timestamp() - DAY, stamps_refused_total=4),
+            Health.UNSURE,
+            "a key was revoked",
+            id="revoked",
+        ),
+    ],
+)
+def test_keys(found: figures.Figures, health: Health, says: str) -> None:
+    finding = figures.keys(found, NOW)
+    assert finding.health is health
+    assert says in finding.says
+
+
+@pytest.mark.parametrize(("days", "health"), [(1, Health.WELL), (-1, Health.ILL)])
+def test_the_certificate_that_is_served(days: int, health: Health) -> None:
+    expiry = (NOW + timedelta(days=days)).timestamp()
+    found = read(certificate_expiry_timestamp_seconds=expiry)
+    assert figures.served(found, NOW).health is health
+
+
+@pytest.mark.parametrize(
+    ("free", "health"),
+    [(50.0, Health.WELL), (5.0, Health.UNSURE), (0.1, Health.ILL)],
+)
+def test_room_on_a_disk(free: float, health: Health) -> None:
+    assert room("disk", int(free * 1e9), int(100e9)).health is health
+
+
+def by_subject(address: str) -> dict[str, Finding]:
+    return {finding.subject: finding for finding in ledger(address, NOW)}
+
+
+def test_a_ledger_that_is_sound(tmp_path: Path) -> None:
+    address = f"sqlite://{tmp_path}/ledger.db"
+    with closing(open_ledger(address)) as opened:
+        two_chains(opened)
+    found = by_subject(address)
+    assert {found["ledger"].health, found["chains"].health} == {Health.WELL}
+    assert found["ledger"].says == "2 chains"
+
+
+def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    found = by_subject(f"sqlite://{tmp_path}/ledger.db")
+    assert found["ledger"].health is Health.ILL
+    assert "--ledger" in found["ledger"].advice
+    assert not (tmp_path / "ledger.db").exists()
