@@ -65,8 +65,13 @@ class Ledger(Protocol):
     def signed(self) -> Iterator[Row]:
         """Yield the rows that carry a signature by id, oldest first; there are few."""
 
-    def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
-        """Yield the rows of one chain in order of sequence, from behind *after*."""
+    def rows(
+        self, writer: str, after: int | None = None, through: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of one chain in order of sequence, from behind *after*, up to *through*.
+
+        Without them all: also those in places that no chain has, below 1.
+        """
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""

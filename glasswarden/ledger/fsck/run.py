@@ -113,8 +113,9 @@ class Fsck:
 
     def _read(self, check: ChainCheck, anchor: Place | None) -> Iterator[Finding]:
         """Yield what is wrong with one chain."""
-        before = anchor.sequence - 1 if anchor else 0
-        yield from self._earlier(check.chain, before)
+        before = anchor.sequence - 1 if anchor else None
+        if before is not None:
+            yield from self._earlier(check.chain, before)
         seen, tally = self.tally.records, self.tally
         for row in self._ledger.rows(check.chain, before):
             if found := check.see(row):
@@ -136,7 +137,12 @@ class Fsck:
             self.tally.places[check.chain] = place
 
     def _earlier(self, chain: str, before: int) -> Iterator[Finding]:
-        """Yield what is wrong with places that are not read again, though somebody names them."""
+        """Yield what is wrong with places that are not read again, though somebody names them.
+
+        Or with those that no chain has: what stands there was never read.
+        """
+        for misplaced in self._ledger.rows(chain, through=min(before, 0)):
+            yield from ChainCheck(chain, self._trust).see(misplaced)
         for claim in self.testimony.claims.get(chain, ()):
             if claim.sequence > before or self._is_cut(chain, claim.sequence):
                 continue
@@ -148,8 +154,7 @@ class Fsck:
                 yield Contradicted(chain=chain, sequence=claim.sequence, id=record, by=claim.by)
 
     def _at(self, chain: str, sequence: int) -> Row | None:
-        row = next(self._ledger.rows(chain, sequence - 1), None)
-        return row if row is not None and row.columns.sequence == sequence else None
+        return next(self._ledger.rows(chain, sequence - 1, sequence), None)
 
     def _unlisted(self, ends: Mapping[str, int]) -> Iterator[Finding]:
         """Yield the chains that go on behind where the list of chains says that they end.

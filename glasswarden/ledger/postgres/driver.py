@@ -25,13 +25,18 @@ PAGE: Final = 500
 
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
+_FIRST: Final = -(2**63)
+_LAST: Final = 2**63 - 1
+"""The ends of what an int8 can count."""
+
 _ATTEMPTS: Final = 3
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 # With ties: where somebody forged a second record in one place, both are shown.
 _CHAIN: Final = f"""
     SELECT {SELECTED} FROM glasswarden.record WHERE {BY_WRITER}
-    AND sequence > %(after)s ORDER BY sequence FETCH FIRST {PAGE} ROWS WITH TIES
+    AND sequence >= %(first)s AND sequence <= %(through)s
+    ORDER BY sequence FETCH FIRST {PAGE} ROWS WITH TIES
 """  # noqa: S608 - names of columns
 _FROM: Final = f"""
     SELECT {SELECTED} FROM glasswarden.record WHERE id >= %s AND time >= %s ORDER BY id LIMIT {PAGE}
@@ -104,11 +109,15 @@ class PostgresLedger:
             yield from page
             last = page[-1].columns.id
 
-    def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
-        """Yield the rows of one chain in order of sequence, from behind *after*."""
-        while page := self._rows(_CHAIN, {"writer": writer, "after": after}):
+    def rows(
+        self, writer: str, after: int | None = None, through: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of one chain by sequence, from behind *after*, up to *through*."""
+        first = _FIRST if after is None else after + 1
+        bounds = {"writer": writer, "through": _LAST if through is None else through}
+        while page := self._rows(_CHAIN, bounds | {"first": first}):
             yield from page
-            after = page[-1].columns.sequence
+            first = page[-1].columns.sequence + 1
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a page at a time."""

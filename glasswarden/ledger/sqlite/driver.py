@@ -28,6 +28,10 @@ from glasswarden.ledger.sqlite.values import (
 ROWS_AT_ONCE: Final = 500
 """A walk reads this many, then lets go: one long read keeps the write-ahead log from shrinking."""
 
+_FIRST: Final = -(2**63)
+_LAST: Final = 2**63 - 1
+"""The ends of what SQLite can count."""
+
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in Indexed._fields)
 _ROW: Final = f"{_COLUMNS}, fields, body, digest, signature"
 _INSERT: Final = (
@@ -126,11 +130,18 @@ class SqliteLedger:
             yield from found
             last = bytes_of(found[-1].columns.id)
 
-    def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
-        """Yield the rows of one chain in order of sequence, from behind *after*."""
-        while found := self._rows("writer = ? AND sequence > ?", "sequence", writer, after):
+    def rows(
+        self, writer: str, after: int | None = None, through: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of one chain by sequence, from behind *after*, up to *through*."""
+        place, end = "writer = ? AND sequence <= ? AND", _LAST if through is None else through
+        test = "sequence >= ?"
+        last: tuple[object, ...] = (_FIRST if after is None else after + 1,)
+        while found := self._rows(f"{place} {test}", "sequence, id", writer, end, *last):
             yield from found
-            after = found[-1].columns.sequence
+            # With the id: where somebody forged a second record in one place, both are shown.
+            test = "(sequence, id) > (?, ?)"
+            last = (found[-1].columns.sequence, bytes_of(found[-1].columns.id))
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""

@@ -23,12 +23,24 @@ from glasswarden.ledger.fsck.findings import (
     Replaced,
     Unreadable,
 )
+from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.record import GENESIS, Attempt, Record, read_record, seal
+from glasswarden.ledger.question import Question
+from glasswarden.ledger.record import (
+    FORMAT,
+    GENESIS,
+    Attempt,
+    Foreign,
+    Record,
+    new_id,
+    read_record,
+    seal,
+)
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 from tests.ledger.fsck.builders import (
     STRANGER,
+    TRUST,
     TWIN_ID,
     Intruder,
     Writer,
@@ -236,6 +248,41 @@ class TestForged:
             )
         ]
 
+    @pytest.mark.parametrize("format_", [FORMAT, 99])
+    def test_a_chain_that_begins_with_a_kind_of_record_that_nobody_knows(
+        self, ledger: Ledger, intruder: Intruder, format_: int
+    ) -> None:
+        two_chains(ledger)
+        strange = Foreign(
+            format=format_,
+            id=new_id(TIME, some_random_bytes()),
+            time=TIME,
+            cluster="test",
+            type="appeal",
+        )
+        first, *rest = Chain("three", STRANGER).link([strange, an_attempt()])
+        intruder.insert(first, *rest)
+        why = "its chain does not begin with a signed opening"
+        assert found_in(ledger) == [Forged(chain="three", sequence=1, id=first.entry.id, why=why)]
+
+    @pytest.mark.parametrize("chain", ["one", "ghost"])
+    @pytest.mark.parametrize("place", [0, -1, -(2**63)])
+    def test_a_record_before_the_beginning(
+        self, ledger: Ledger, intruder: Intruder, chain: str, place: int
+    ) -> None:
+        """Questions find it, so fsck must too: also where it goes on from the last run."""
+        two_chains(ledger)
+        before = Fsck(ledger, TRUST)
+        assert list(before.findings()) == []
+        record = seal(an_attempt(actor="innocent"), chain, place, GENESIS)
+        intruder.place(record)
+        assert ledger.ask(Question(actor="innocent")) == [record]
+        why = "it stands before the beginning of its chain"
+        forged = Forged(chain=chain, sequence=place, id=record.entry.id, why=why)
+        assert found_in(ledger) == [forged]
+        assert [*Fsck(ledger, TRUST, before.tally.places).findings()] == [forged]
+        assert [*Fsck(ledger, TRUST, since=TIME + timedelta(days=1)).findings()] == [forged]
+
     def test_a_chain_that_is_signed_by_a_stranger(self, ledger: Ledger) -> None:
         two_chains(ledger)
         first, *_ = Writer(ledger, "three", STRANGER).writes(an_attempt(), is_closed=False)
@@ -317,6 +364,16 @@ class TestListOfChains:
         assert found_in(ledger) == [
             HeadMismatch(chain="two", sequence=4, why="does not have this chain")
         ]
+
+
+def test_two_records_in_one_place_on_either_side_of_a_page(
+    ledger: Ledger, intruder: Intruder
+) -> None:
+    """A walk reads 500 rows at a time, and begins the next page behind the last."""
+    one = Writer(ledger).writes(*some_attempts(600), is_closed=False)
+    intruder.duplicate("one", 500, edited(one[499], id=TWIN_ID))
+    [found] = found_in(ledger)
+    assert (type(found), found.sequence) == (DuplicatePlace, 500)
 
 
 def test_every_finding_is_one_sentence_that_names_the_place() -> None:
