@@ -29,6 +29,10 @@ class LedgerConflict(LedgerError):
     """Another record stands in that place of the chain: somebody forged one of them."""
 
 
+class HoldAdded(LedgerError):
+    """A legal hold was put since the cut was planned; nothing was cut. Plan it again."""
+
+
 class SpoolUnusable(LedgerError):
     """No record can wait here: the spool is full, or cannot be written. The outage rules apply."""
 

@@ -1,7 +1,7 @@
 """Records in PostgreSQL."""
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from psycopg import errors
 
 from glasswarden.ledger.bodies import Bodies
+from glasswarden.ledger.errors import HoldAdded
 from glasswarden.ledger.ledger import LegalHold, Row
 from glasswarden.ledger.postgres import appending
 from glasswarden.ledger.postgres.columns import BY_WRITER, SELECTED, row_of
@@ -98,6 +99,21 @@ class PostgresLedger:
         """Return the ends of chains that moved since an `Opened` last named them."""
         return self._heads("WHERE sequence > witnessed")
 
+    def witnessed(self) -> dict[str, int]:
+        """Return how far each chain was named by an `Opened`, as the list of chains says."""
+        found = self._found("SELECT writer, witnessed FROM glasswarden.chain WHERE witnessed > 0")
+        return dict(found)
+
+    def unwitness(self, writer: str, through: int) -> None:
+        """Have the chain named again behind *through*: what named it farther on is gone."""
+        self._session.run(
+            lambda connection: connection.execute(
+                "UPDATE glasswarden.chain SET witnessed = least(witnessed, %s) WHERE writer = %s",
+                [through, writer],
+            ),
+            "written",
+        )
+
     def writers(self) -> list[str]:
         """Return whose records there are, sorted."""
         return [writer for (writer,) in self._found(_WRITERS)]
@@ -127,13 +143,22 @@ class PostgresLedger:
             yield from page
             page = self._rows(_AFTER, [page[-1].columns.id, start])
 
-    def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
+    def remove(
+        self,
+        writer: str,
+        through: int,
+        keep: Sequence[int],
+        stone: Record,
+        *,
+        held: Collection[str] = (),
+    ) -> None:
         """Take away the chain's places up to *through* but those in *keep*, and store *stone*."""
         cut = partial(
             _remove,
             gone={"writer": writer, "through": through, "keep": list(keep)},
             stone=stone,
             bodies=self._bodies,
+            held=held,
         )
         emptied = self._session.run(cut, "pruned")
         self._session.run(partial(drop_empty, partitions=emptied, now=stone.entry.time), "pruned")
@@ -207,7 +232,11 @@ def _append(connection: Connection, records: Sequence[Record], bodies: Bodies) -
 
 
 def _remove(
-    connection: Connection, gone: Mapping[str, Any], stone: Record, bodies: Bodies
+    connection: Connection,
+    gone: Mapping[str, Any],
+    stone: Record,
+    bodies: Bodies,
+    held: Collection[str],
 ) -> list[str]:
     """Return the partitions that something was taken from."""
     make_months(connection, [stone.entry.id])
@@ -217,9 +246,19 @@ def _remove(
             connection.execute("SET LOCAL statement_timeout = 0")
             emptied = connection.execute(_CUT, gone).fetchall()
             appending.merge(connection, [stone], bodies)
+            _check_holds(connection, held)
     finally:
         connection.patience = type(connection).patience
     return [name for (name,) in emptied]
+
+
+def _check_holds(connection: Connection, held: Collection[str]) -> None:
+    """Raise `HoldAdded` where more is held than *held*; until the commit nobody can add to it."""
+    # At the end of the transaction: whoever puts a hold waits for the commit only, not for the cut.
+    connection.execute("LOCK TABLE glasswarden.legal_hold IN SHARE MODE")
+    found = connection.execute("SELECT ticket FROM glasswarden.legal_hold")
+    if unknown := {ticket for (ticket,) in found}.difference(held):
+        raise HoldAdded(f"a legal hold was put meanwhile: {', '.join(sorted(unknown))}")
 
 
 def _opened(connection: Connection) -> Bodies:

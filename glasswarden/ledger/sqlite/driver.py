@@ -2,12 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
 from glasswarden.ledger.bodies import Bodies
-from glasswarden.ledger.errors import LedgerConflict
+from glasswarden.ledger.errors import HoldAdded, LedgerConflict
 from glasswarden.ledger.ledger import LegalHold, Row
 from glasswarden.ledger.question import Indexed, Question, fields_of, indexed, searchable
 from glasswarden.ledger.record import Head, Opened, Record, read_record
@@ -105,7 +105,7 @@ class SqliteLedger:
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
-        return self._records(_OPEN_GRANTS, microseconds_of(now), cluster)
+        return self._records(_OPEN_GRANTS, microseconds_of(now), searchable(cluster))
 
     def gaps(self, cluster: str) -> list[Record]:
         """Return what says that writes to *cluster* went unrecorded, newest first."""
@@ -118,6 +118,17 @@ class SqliteLedger:
     def unwitnessed(self) -> list[Head]:
         """Return the ends of chains that moved since an `Opened` last named them."""
         return self._heads("sequence > witnessed")
+
+    def witnessed(self) -> dict[str, int]:
+        """Return how far each chain was named by an `Opened`, as the list of chains says."""
+        return dict(self._session.query("SELECT writer, witnessed FROM chain WHERE witnessed > 0"))
+
+    def unwitness(self, writer: str, through: int) -> None:
+        """Have the chain named again behind *through*: what named it farther on is gone."""
+        with self._session.transaction():
+            self._connection.execute(
+                "UPDATE chain SET witnessed = min(witnessed, ?) WHERE writer = ?", (through, writer)
+            )
 
     def writers(self) -> list[str]:
         """Return whose records there are, sorted."""
@@ -151,9 +162,19 @@ class SqliteLedger:
             yield from found
             test, last = "id > ?", bytes_of(found[-1].columns.id)
 
-    def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
+    def remove(
+        self,
+        writer: str,
+        through: int,
+        keep: Sequence[int],
+        stone: Record,
+        *,
+        held: Collection[str] = (),
+    ) -> None:
         """Cut a chain's places up to *through* but those in *keep*; store *stone*, all at once."""
         with self._session.transaction():
+            if unknown := {hold.ticket for hold in self.holds()}.difference(held):
+                raise HoldAdded(f"a legal hold was put meanwhile: {', '.join(sorted(unknown))}")
             self._connection.execute(
                 "DELETE FROM record WHERE writer = ? AND sequence <= ?"
                 " AND sequence NOT IN (SELECT value FROM json_each(?))",

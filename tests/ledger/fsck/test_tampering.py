@@ -62,6 +62,12 @@ def edited(record: Record, **fields: object) -> Record:
     return seal(entry, entry.writer, entry.sequence, entry.prev)
 
 
+def unnamed(chain: str, place: int) -> Finding:
+    """Return what is found where the opening is gone, or never was, that named *chain*."""
+    why = f"says that an opening named this chain at {place}, but no trusted one did"
+    return HeadMismatch(chain=chain, sequence=place, why=why)
+
+
 class TestEdited:
     def test_a_field_in_the_bytes(self, ledger: Ledger, intruder: Intruder) -> None:
         one, _ = two_chains(ledger)
@@ -163,7 +169,7 @@ class TestRemoved:
     def test_the_beginning(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'two' AND sequence = 1")
-        assert found_in(ledger) == [Removed(chain="two", sequence=1, through=1)]
+        assert found_in(ledger) == [Removed(chain="two", sequence=1, through=1), unnamed("one", 6)]
 
     def test_the_tail(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
@@ -190,7 +196,8 @@ class TestRemoved:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'two'")
         assert found_in(ledger) == [
-            MissingChain(chain="two", sequence=4, by="the ledger's list of chains")
+            MissingChain(chain="two", sequence=4, by="the ledger's list of chains"),
+            unnamed("one", 6),
         ]
 
     def test_a_whole_chain_and_its_trace(self, ledger: Ledger, intruder: Intruder) -> None:
@@ -284,10 +291,14 @@ class TestForged:
         assert [*Fsck(ledger, TRUST, since=TIME + timedelta(days=1)).findings()] == [forged]
 
     def test_a_chain_that_is_signed_by_a_stranger(self, ledger: Ledger) -> None:
+        """Nor does it count that such a chain named another: nobody else would name it again."""
         two_chains(ledger)
         first, *_ = Writer(ledger, "three", STRANGER).writes(an_attempt(), is_closed=False)
         why = f"its key {STRANGER.public_key} is not a trusted one"
-        assert found_in(ledger) == [Forged(chain="three", sequence=1, id=first.entry.id, why=why)]
+        assert found_in(ledger) == [
+            Forged(chain="three", sequence=1, id=first.entry.id, why=why),
+            unnamed("two", 4),
+        ]
 
     def test_without_a_trusted_key_a_stranger_passes(self, ledger: Ledger) -> None:
         Writer(ledger, "three", STRANGER).writes(an_attempt())
@@ -364,6 +375,16 @@ class TestListOfChains:
         assert found_in(ledger) == [
             HeadMismatch(chain="two", sequence=4, why="does not have this chain")
         ]
+
+    def test_a_chain_that_the_next_opening_would_not_name(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
+        """Then it could be removed, and nobody would miss it."""
+        Writer(ledger, "one").writes(*some_attempts(3), is_closed=False)
+        intruder.run("UPDATE chain SET witnessed = 1000")
+        assert found_in(ledger) == [unnamed("one", 1000)]
+        Writer(ledger, "two", since=TIME + timedelta(hours=1)).writes(an_attempt())
+        assert found_in(ledger) == [unnamed("one", 1000)]
 
 
 def test_two_records_in_one_place_on_either_side_of_a_page(
