@@ -37,6 +37,10 @@ class SpoolUnusable(LedgerError):
     """No record can wait here: the spool is full, or cannot be written. The outage rules apply."""
 
 
+class SpoolDamaged(LedgerError):
+    """What waits here cannot be read back; keep the file for people, and begin another chain."""
+
+
 class MigrationNeeded(LedgerError):
     """The database's tables are not of this version; run `glasswarden ledger migrate`."""
 

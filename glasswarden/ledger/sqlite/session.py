@@ -24,9 +24,8 @@ class Session:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Commit what is done inside, or nothing of it."""
         try:
-            with self.turns.taken():
-                # IMMEDIATE: who reads first and writes later fails where another wrote between.
-                self.connection.execute("BEGIN IMMEDIATE")
+            with self.turns.taken() as left:
+                self._begin(left)
                 try:
                     yield self.connection
                     self.connection.execute("COMMIT")
@@ -37,6 +36,19 @@ class Session:
             raise failure_of(self.path, "written", error) from error
         except (TurnTimeout, OSError) as error:
             raise LedgerUnavailable(f"the ledger {self.path} cannot be written: {error}") from error
+
+    def _begin(self, seconds: float) -> None:
+        # Our own wait in `turns`. Programs that do not know of those get what is left of the time,
+        # so that nobody waits for both in turn.
+        self._wait_for_others(seconds)
+        try:
+            # IMMEDIATE: who reads first and writes later fails where another wrote between.
+            self.connection.execute("BEGIN IMMEDIATE")
+        finally:
+            self._wait_for_others(self.turns.seconds)
+
+    def _wait_for_others(self, seconds: float) -> None:
+        self.connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
     def query(self, statement: str, *values: object) -> list[Any]:
         """Return the rows that *statement* finds."""
