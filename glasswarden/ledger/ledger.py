@@ -79,6 +79,9 @@ class Ledger(Protocol):
         Without them all: also those in places that no chain has, below 1.
         """
 
+    def find(self, record_id: str) -> Row | None:
+        """Return the row with this id."""
+
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""
 

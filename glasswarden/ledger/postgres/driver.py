@@ -11,7 +11,7 @@ from psycopg import errors
 from glasswarden.ledger.bodies import Bodies
 from glasswarden.ledger.errors import HoldAdded
 from glasswarden.ledger.ledger import LegalHold, Row
-from glasswarden.ledger.postgres import appending
+from glasswarden.ledger.postgres import appending, moments
 from glasswarden.ledger.postgres.columns import BY_WRITER, SELECTED, row_of
 from glasswarden.ledger.postgres.migrate import check_version, dictionary_of
 from glasswarden.ledger.postgres.partitions import drop_empty, make_months
@@ -39,6 +39,7 @@ _CHAIN: Final = f"""
     AND sequence >= %(first)s AND sequence <= %(through)s
     ORDER BY sequence FETCH FIRST {PAGE} ROWS WITH TIES
 """  # noqa: S608 - names of columns
+_FIND: Final = f"SELECT {SELECTED} FROM glasswarden.record WHERE id = %s"  # noqa: S608
 _FROM: Final = f"""
     SELECT {SELECTED} FROM glasswarden.record WHERE id >= %s AND time >= %s ORDER BY id LIMIT {PAGE}
 """  # noqa: S608
@@ -135,6 +136,10 @@ class PostgresLedger:
             yield from page
             first = page[-1].columns.sequence + 1
 
+    def find(self, record_id: str) -> Row | None:
+        """Return the row with this id."""
+        return next(iter(self._rows(_FIND, [record_id])), None)
+
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a page at a time."""
         start = since or _EPOCH
@@ -212,12 +217,19 @@ class PostgresLedger:
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
     def _found(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        # Not prepared: which index is best depends on the values, and a plan should see them.
-        return self._session.run(
-            lambda connection: connection.execute(
-                statement.encode(), values, prepare=False, binary=True
-            ).fetchall()
-        )
+        return self._session.run(partial(_query, statement=statement.encode(), values=values))
+
+
+def _query(connection: Connection, statement: bytes, values: Values) -> list[tuple[Any, ...]]:
+    # Not prepared: which index is best depends on the values, and a plan should see them.
+    try:
+        return connection.execute(statement, values, prepare=False, binary=True).fetchall()
+    except errors.DataError as error:
+        if error.sqlstate is not None:  # the server's word, not that of our own reading
+            raise
+    with connection.cursor(binary=True) as cursor:
+        moments.accept_any(cursor)
+        return cursor.execute(statement, values, prepare=False).fetchall()
 
 
 def _append(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:

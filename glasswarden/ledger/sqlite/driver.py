@@ -17,9 +17,11 @@ from glasswarden.ledger.sqlite.values import (
     EPOCH,
     bytes_of,
     first_id,
+    is_text,
     joined,
     microseconds_of,
     moment_of,
+    raw,
     restored,
     separated,
     stored,
@@ -116,8 +118,11 @@ class SqliteLedger:
         return self._heads("sequence > 0")
 
     def unwitnessed(self) -> list[Head]:
-        """Return the ends of chains that moved since an `Opened` last named them."""
-        return self._heads("sequence > witnessed")
+        """Return the ends of chains that moved since an `Opened` last named them.
+
+        Not those whose names are no text: nobody could record them. fsck finds such a name.
+        """
+        return [head for head in self._heads("sequence > witnessed") if is_text(head.writer)]
 
     def witnessed(self) -> dict[str, int]:
         """Return how far each chain was named by an `Opened`, as the list of chains says."""
@@ -127,7 +132,8 @@ class SqliteLedger:
         """Have the chain named again behind *through*: what named it farther on is gone."""
         with self._session.transaction():
             self._connection.execute(
-                "UPDATE chain SET witnessed = min(witnessed, ?) WHERE writer = ?", (through, writer)
+                "UPDATE chain SET witnessed = min(witnessed, ?) WHERE writer = CAST(? AS TEXT)",
+                (through, raw(writer)),
             )
 
     def writers(self) -> list[str]:
@@ -145,14 +151,19 @@ class SqliteLedger:
         self, writer: str, after: int | None = None, through: int | None = None
     ) -> Iterator[Row]:
         """Yield the rows of one chain by sequence, from behind *after*, up to *through*."""
-        place, end = "writer = ? AND sequence <= ? AND", _LAST if through is None else through
+        place = "writer = CAST(? AS TEXT) AND sequence <= ? AND"
+        name, end = raw(writer), _LAST if through is None else through
         test = "sequence >= ?"
         last: tuple[object, ...] = (_FIRST if after is None else after + 1,)
-        while found := self._rows(f"{place} {test}", "sequence, id", writer, end, *last):
+        while found := self._rows(f"{place} {test}", "sequence, id", name, end, *last):
             yield from found
             # With the id: where somebody forged a second record in one place, both are shown.
             test = "(sequence, id) > (?, ?)"
             last = (found[-1].columns.sequence, bytes_of(found[-1].columns.id))
+
+    def find(self, record_id: str) -> Row | None:
+        """Return the row with this id."""
+        return next(iter(self._rows("id = ?", "id", bytes_of(record_id))), None)
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""

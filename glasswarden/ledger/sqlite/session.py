@@ -1,15 +1,16 @@
 """One connection to a ledger's file, and this process's place among those who write to it."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from glasswarden.ledger.errors import LedgerUnavailable
-from glasswarden.ledger.sqlite.failures import failure_of
+from glasswarden.ledger.sqlite.failures import failure_of, is_decoding_failure
 from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout
+from glasswarden.ledger.sqlite.values import any_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,24 @@ class Session:
         self.connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
     def query(self, statement: str, *values: object) -> list[Any]:
-        """Return the rows that *statement* finds."""
+        """Return the rows that *statement* finds; a text that is none does not hide the others."""
         try:
-            return self.connection.execute(statement, values).fetchall()
+            try:
+                return self.connection.execute(statement, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if not is_decoding_failure(error):
+                    raise
+                return self._query_anything(statement, values)
         except sqlite3.Error as error:
             raise failure_of(self.path, "read", error) from error
+
+    def _query_anything(self, statement: str, values: Sequence[object]) -> list[Any]:
+        # Only then: Python would be called for each text, which is several times slower.
+        self.connection.text_factory = any_text
+        try:
+            return self.connection.execute(statement, values).fetchall()
+        finally:
+            self.connection.text_factory = str
 
     def close(self) -> None:
         """Give the file back."""
