@@ -140,7 +140,6 @@ class Admission:
     def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:
         """Return what the policy makes of *decision*, which is in no ledger and no spool."""
         outcome = without_record(decision, write, self.rules.policy)
-        if outcome.allowed:
-            self.recorder.count_unrecorded(str(error))
+        self.recorder.count_unrecorded(str(error), is_allowed=outcome.allowed)
         UNRECORDED.labels("allowed" if outcome.allowed else "refused").inc()
         return outcome

@@ -162,12 +162,16 @@ class Closed(Entry, frozen=True, kw_only=True, tag_field="type", tag="closed"):
 
 
 class Gap(Entry, frozen=True, kw_only=True, tag_field="type", tag="gap"):
-    """Writes that were allowed while nothing could be recorded, as the policy said."""
+    """Writes that were answered while nothing could be recorded."""
 
     since: datetime
     until: datetime
     count: int
+    """How many were allowed, as the policy said."""
+
     why: str
+    refused: int = 0
+    """How many were not."""
 
 
 class Kept(msgspec.Struct, frozen=True):

@@ -6,8 +6,11 @@ from datetime import datetime
 from typing import Final
 
 from glasswarden.ledger.errors import LedgerConflict, LedgerError, RecordMalformed
+from glasswarden.ledger.fsck.testimony import heard_in
+from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger, LegalHold
 from glasswarden.ledger.lines import line_of, parse_line
+from glasswarden.ledger.question import searchable
 from glasswarden.ledger.record import Held, Record, read_record
 
 BATCH: Final = 1000
@@ -25,10 +28,11 @@ def exported(
     tickets: Collection[str] = (),
 ) -> Iterator[bytes]:
     """Yield the records of *ledger* as lines, by id: the same ledger, the same lines."""
+    wanted = frozenset(map(searchable, tickets))
     for row in ledger.oldest_first(since):
         if until is not None and row.columns.time >= until:
             continue
-        if not tickets or row.columns.ticket in tickets:
+        if not wanted or row.columns.ticket in wanted:
             yield line_of(read_record(row.body, row.digest, row.signature))
 
 
@@ -67,13 +71,18 @@ def _store(ledger: Ledger, batch: list[Record]) -> None:
         ledger.append(records)
     except LedgerConflict as error:
         raise LineRejected(str(error)) from error
-    for record in batch:
-        if isinstance(record.entry, Held):
-            _hold_again(ledger, record.entry)
+    if tickets := {each.entry.ticket for each in batch if isinstance(each.entry, Held)}:
+        _hold_again(ledger, tickets)
 
 
-def _hold_again(ledger: Ledger, held: Held) -> None:
-    if held.in_force:
-        ledger.hold(LegalHold(held.ticket, held.time, held.by, held.why))
-    else:
-        ledger.release(held.ticket)
+def _hold_again(ledger: Ledger, tickets: Collection[str]) -> None:
+    """Put or lift the holds on *tickets* as was last decided, by all that is recorded by now.
+
+    An old export that comes in again has old decisions in it.
+    """
+    last = heard_in(ledger.signed(), Trust()).holds
+    for held in (last[ticket] for ticket in sorted(tickets) if ticket in last):
+        if held.in_force:
+            ledger.hold(LegalHold(held.ticket, held.time, held.by, held.why))
+        else:
+            ledger.release(held.ticket)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.errors import LedgerConflict
+from glasswarden.ledger.errors import HoldAdded, LedgerConflict
 from glasswarden.ledger.ledger import Ledger, LegalHold
 from glasswarden.ledger.question import LONGEST, Question, fields_of, indexed
 from glasswarden.ledger.record import Attempt, ChangedField, Head, Kept, Record
@@ -599,6 +599,16 @@ class TestRemove:
         with pytest.raises(LedgerConflict):
             ledger.remove("writer-1", 1, [], misplaced)
         assert everything(ledger) == records
+
+    def test_under_a_hold_that_nobody_told_of_nothing_goes(self, ledger: Ledger) -> None:
+        ledger.append(records := records_of(an_attempt()))
+        ledger.hold(TestLegalHolds.HOLD)
+        [stone] = records_of(a_tombstone("writer-1", 1), writer="pruner")
+        with pytest.raises(HoldAdded, match="INC-42"):
+            ledger.remove("writer-1", 1, [], stone)
+        assert everything(ledger) == records
+        ledger.remove("writer-1", 1, [], stone, held=["INC-41", "INC-42"])
+        assert everything(ledger) == []
 
     def test_a_stone_can_stand_in_the_chain_that_it_cuts(self, ledger: Ledger) -> None:
         chain = a_chain()

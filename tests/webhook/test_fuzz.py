@@ -132,7 +132,7 @@ def test_mutated_reviews_never_get_a_guarded_change_through() -> None:
 
 
 async def tried(chance: random.Random, reviews: list[bytes]) -> dict[str, int]:
-    admission = Admission(Rules(None), Recorder(InlineLink(Forgetful()), "fuzz", "test", KEYS))
+    admission = Admission(Rules(None), Recorder(InlineLink(Forgetful), "fuzz", "test", KEYS))
     seen = {"refused": 0, "allowed": 0, "denied": 0, "guarded": 0}
     for number in range(TRIES):
         body = MUTATIONS[number % len(MUTATIONS)](chance, chance.choice(reviews))

@@ -1,5 +1,6 @@
 """`glasswarden ledger fsck`: whether the ledger is what its writers left."""
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -23,6 +24,7 @@ from glasswarden.ledger.fsck.state import State, read_state, write_state
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.fsck.witness import compared
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.printable import printable
 
 SAVE_SECONDS: Final = 10
 """What a run that is killed has to do again."""
@@ -160,9 +162,9 @@ class Printer:
         self._progress.clear()
         if self._is_json:
             told = msgspec.to_builtins(finding) | {"sentence": finding.sentence}
-            click.echo(msgspec.json.encode(told))
+            click.echo(json.dumps(told))  # which takes any text, even what is no UTF-8
         else:
-            click.echo(str(finding))
+            click.echo(printable(str(finding)))
 
     def end(self, tally: Tally, log: AuditLog | None, trust: Trust) -> None:
         """Print what was looked at."""
