@@ -58,6 +58,12 @@ class Server:
         """Let time pass."""
         self.now += timedelta(**time)
 
+    def terminate(self, name: str = "web") -> None:
+        """Have the object deleted, while a finalizer keeps it."""
+        obj = self.objects[name]
+        obj["metadata"] |= {"deletionTimestamp": "2026-03-01T12:00:00Z", "finalizers": ["x/y"]}
+        self.put(obj)
+
     def annotations(self, name: str = "web") -> dict[str, str]:
         """Return our annotations on the object, by their short names."""
         found = annotations_of(self.objects[name])

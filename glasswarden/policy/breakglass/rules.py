@@ -85,10 +85,9 @@ class Rule:
         A Namespace is in itself. A grant on it covers those of the objects in it that the rule is
         about: that is asked of each when it is written to.
         """
-        if is_namespace(ref):
-            itself = replace(ref, namespace=ref.name)
-            return self.document.namespace_wide and self.place.fits(itself, owner, labels)
-        return self.place.fits(ref, owner, labels)
+        if is_namespace(ref) and not self.document.namespace_wide:
+            return False
+        return self.place.fits(placed(ref), owner, labels)
 
     def closed_by(self, change: Change) -> PathPattern | None:
         """Return the pattern that keeps the field of *change* closed, if one does."""
@@ -101,6 +100,11 @@ class Rule:
 def is_namespace(ref: Ref) -> bool:
     """Tell whether *ref* is a Namespace."""
     return ref.kind == "Namespace" and not ref.group
+
+
+def placed(ref: Ref) -> Ref:
+    """Return *ref* in its namespace, which of a Namespace is itself."""
+    return replace(ref, namespace=ref.name) if is_namespace(ref) else ref
 
 
 def rules_of(rules: Iterable[doc.BreakGlassRule]) -> tuple[Rule, ...]:
