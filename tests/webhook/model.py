@@ -8,7 +8,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from glasswarden.keys.ring import Ring
 from glasswarden.kube.objects import annotations_of, labels_of, metadata_of
@@ -31,6 +31,9 @@ from webhook.writes import write_of
 
 Texts = Mapping[str, str | None]
 """Annotations by their short names; nothing takes one off."""
+
+APPLIERS: Final = frozenset({"kustomize-controller", "applier"})
+"""Field managers that write by server-side apply."""
 
 
 @dataclass
@@ -96,12 +99,14 @@ class Server:
         dry_run: bool = False,
         manager: str = "kubectl-edit",
     ) -> Decision:
-        """Update an object; return the verdict."""
+        """Update an object, or apply to it as one of `APPLIERS`; return the verdict."""
         old = self.objects[name]
         new = copy.deepcopy(old)
         _edit(new, "annotations", {f"{names.PREFIX}{key}": t for key, t in (texts or {}).items()})
         _edit(new, "labels", labels or {})
         new.setdefault("spec", {}).update(spec or {})
+        if manager in APPLIERS:
+            _own(new, manager, texts or {})
         request = _request(Operation.UPDATE, actor, old, new, dry_run=dry_run, manager=manager)
         if self.up and self._is_asked(old, new):
             self._mutate(request, new)
@@ -216,6 +221,21 @@ def _edit(obj: Object, field_name: str, texts: Mapping[str, str | None]) -> None
             found.pop(name, None)
         else:
             found[name] = text
+
+
+def _own(obj: Object, manager: str, texts: Texts) -> None:
+    """Put down what *manager* applies, as the API server does before it asks any webhook."""
+    owned: Object = {
+        f"f:{names.PREFIX}{key}": {} for key, text in texts.items() if text is not None
+    }
+    entry = {
+        "manager": manager,
+        "operation": "Apply",
+        "fieldsV1": {"f:metadata": {"f:annotations": owned}} if owned else {},
+    }
+    entries = metadata_of(obj).get("managedFields", [])
+    kept = [each for each in entries if (each["manager"], each["operation"]) != (manager, "Apply")]
+    obj["metadata"]["managedFields"] = [*kept, entry]
 
 
 def _apply(obj: Object, edit: Mapping[str, Any]) -> None:
