@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from glasswarden.kube.paths import Key, Path
 from glasswarden.policy.benign import benign_operation
 from glasswarden.policy.decision import Clause, Decision, Verdict
-from glasswarden.policy.denial import denial, forgery_told, warning
+from glasswarden.policy.denial import claim_of, denial, forgery_told, hitch_of, warning
 from glasswarden.policy.granting import grant_use, touches_glass
 from glasswarden.policy.holding import holding_grant, reconciles
 from glasswarden.policy.intent import Intent, intent_of
@@ -157,7 +157,7 @@ def _forged(write: Write, why: str) -> Decision:
     text = forgery_told(write, why)
     if write.dry_run:
         return Decision(Verdict.ALLOW, Clause.MARKS, Mode.ENFORCE, warnings=(text,))
-    return Decision(Verdict.DENY, Clause.MARKS, Mode.ENFORCE, text)
+    return Decision(Verdict.DENY, Clause.MARKS, Mode.ENFORCE, text, claim=text)
 
 
 def _refused(write: Write, policy: Policy, clause: Clause, now: datetime) -> Decision:
@@ -171,7 +171,9 @@ def _refused(write: Write, policy: Policy, clause: Clause, now: datetime) -> Dec
     if mode is Mode.AUDIT and not write.dry_run:
         return Decision(Verdict.ALLOW, clause, mode)
     if mode is Mode.ENFORCE and not write.dry_run:
-        return Decision(Verdict.DENY, clause, mode, denial(write, policy, clause, now))
+        text, claim = denial(write, policy, clause, now), claim_of(write, policy, clause, now)
+        hitch = hitch_of(write, policy, clause, now)
+        return Decision(Verdict.DENY, clause, mode, text, claim, hitch)
     warnings = warning(write, policy, clause, mode, now)
     return Decision(Verdict.ALLOW, clause, mode, warnings=warnings)
 

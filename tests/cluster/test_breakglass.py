@@ -114,7 +114,7 @@ def done(result: Result) -> str:
 def test_the_denial_shows_the_command_to_copy(web: Web, namespace: str) -> None:
     message = refused(web.image("responder", "2"))
     command = f"kubectl glasswarden break deployment/web -n {namespace} --ticket TICKET"
-    assert f'To break the glass:\n  {command} --reason "REASON" --ttl 4h\n' in message
+    assert f'To break the glass:\n  {command} --reason "REASON" --ttl 30m\n' in message
     assert "Who may break the glass here: group oncall, group developers." in refused(
         web.image("outsider", "2")
     )

@@ -26,7 +26,9 @@ from tests.policy.breakglass.builders import RING
 from tests.policy.builders import NOW
 from tests.webhook.builders import FLUX_LABELS, Object
 from webhook.mutation import patch_of, signed_marks
+from webhook.reading import grantee_of
 from webhook.review import Options, Request, Resource, UserInfo
+from webhook.tally import Tally
 from webhook.writes import write_of
 
 Texts = Mapping[str, str | None]
@@ -45,7 +47,9 @@ class Server:
     now: datetime = NOW
     up: bool = True
     """Whether the mutating webhook answers; it fails open."""
-    open: OpenGrants = field(default_factory=OpenGrants)
+    open: OpenGrants | None = None
+    """How many grants are open; without it, those that were given here are counted."""
+    tally: Tally = field(default_factory=Tally)
     objects: dict[str, Object] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
     """Every token that anybody could have laid hands on."""
@@ -151,13 +155,21 @@ class Server:
             _apply(new, edit)
 
     def _decide(self, request: Request, parent: Object | None = None) -> Decision:
-        return decide(self._write(request, parent), self.policy, self.now)
+        write = self._write(request, parent)
+        decision = decide(write, self.policy, self.now)
+        if decision.allowed and not write.dry_run:
+            self.tally.note(decision.grant, write)
+        return decision
 
     def _write(self, request: Request, parent: Object | None = None) -> Write:
         subject = parent or request.old_object or {}
         namespace = self.objects.get(metadata_of(subject).get("namespace", ""))
         write = write_of(request, self.policy, parent, ring=self.ring, namespace=namespace)
-        return replace(write, glass=replace(write.glass, open=self.open))
+        person = grantee_of(write, self.policy, self.now)
+        if person is None:
+            return write
+        open_ = self.open or self.tally.count(person, write, self.now)
+        return replace(write, glass=replace(write.glass, open=open_))
 
 
 def a_server(policy: Policy) -> Server:
