@@ -13,7 +13,7 @@ from glasswarden.policy.benign import benign_operation
 from glasswarden.policy.decision import Clause, Decision, Verdict
 from glasswarden.policy.denial import claim_of, denial, forgery_told, hitch_of, warning
 from glasswarden.policy.granting import grant_use, touches_glass
-from glasswarden.policy.holding import holding_grant, reconciles
+from glasswarden.policy.holding import deletion_hold, reconciles
 from glasswarden.policy.intent import Intent, intent_of
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
@@ -92,7 +92,7 @@ def held(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicabl
         return "it is no deletion"
     if not reconciles(write, policy):
         return "the writer is no trusted controller of that owner"
-    if holding_grant(write, policy, now) is None:
+    if deletion_hold(write, policy, now) is None:
         return "no hold is in force on it"
     return _refused(write, policy, Clause.HELD, now)
 

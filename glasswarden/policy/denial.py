@@ -12,7 +12,7 @@ from glasswarden.policy.breakglass.moment import moment
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.decision import Clause
 from glasswarden.policy.granting import grant_use
-from glasswarden.policy.holding import holding_grant
+from glasswarden.policy.holding import deletion_hold
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Operation, Write
@@ -86,7 +86,7 @@ def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: date
 
 def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[str]:
     """Return until when and why a reconciler's deletion has to wait."""
-    grant = holding_grant(write, policy, now)
+    grant = deletion_hold(write, policy, now)
     if grant is None:
         return []
     until = moment(grant.expires)

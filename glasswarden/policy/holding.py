@@ -45,6 +45,18 @@ def holding_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
     return stamp if stamp is not None and stamp.hold else None
 
 
+def deletion_hold(write: Write, policy: Policy, now: datetime) -> Stamp | None:
+    """Return the grant for which the object's reconciler must not delete it now, if there is one.
+
+    On the object itself, or on its Namespace where the object was only scaled.
+    """
+    stamp = holding_grant(write, policy, now)
+    if stamp is not None or not write.glass.scaled:
+        return stamp
+    begun = _beginning(write, policy, now)
+    return begun if begun is not None and GrantOperation.SCALE in begun.operations else None
+
+
 def hold(
     write: Write, live: Object, proposed: Object, policy: Policy, now: datetime
 ) -> Holding | None:

@@ -136,6 +136,7 @@ class Server:
         if decision.allowed:
             stored = copy.deepcopy(parent)
             stored["spec"]["replicas"] = replicas
+            _trace_scale(stored)
             self.put(stored)
         return decision
 
@@ -233,6 +234,22 @@ def _edit(obj: Object, field_name: str, texts: Mapping[str, str | None]) -> None
             found.pop(name, None)
         else:
             found[name] = text
+
+
+def _trace_scale(obj: Object) -> None:
+    """Put down that the replicas are who scales: the API server does, and gives no time."""
+    entries = metadata_of(obj).setdefault("managedFields", [])
+    for entry in entries:
+        entry["fieldsV1"].get("f:spec", {}).pop("f:replicas", None)
+    entries[:] = [each for each in entries if each.get("subresource") != "scale"]
+    entries.append(
+        {
+            "manager": "kubectl",
+            "operation": "Update",
+            "subresource": "scale",
+            "fieldsV1": {"f:spec": {"f:replicas": {}}},
+        }
+    )
 
 
 def _own(obj: Object, manager: str, texts: Texts) -> None:

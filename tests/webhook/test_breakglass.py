@@ -548,6 +548,23 @@ class TestNamespaces:
         gone = server.update(OUTSIDER, "shop", labels={"breakglass.glasswarden.io/active": None})
         assert "comes and goes with a grant" in refused(gone)
 
+    def test_a_prune_waits_where_something_was_only_scaled(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK, "shop")
+        assert server.delete(FLUX_CONTROLLER, "api").allowed  # nobody has touched it
+        server.scale(RESPONDER, 9)
+        message = refused(server.delete(FLUX_CONTROLLER))
+        assert "is held until 2026-03-01 13:00:00 UTC: responder broke the glass" in message
+        assert "(checkout is down for everybody)" in message
+        server.pass_(hours=1)
+        assert server.delete(FLUX_CONTROLLER).allowed
+
+    def test_unless_the_rule_does_not_hold(self) -> None:
+        rules = POLICY.replace("closed:", "hold: false\n      closed:")
+        server = a_server(a_policy(rules))
+        server.annotate(RESPONDER, ASK, "shop")
+        server.scale(RESPONDER, 9)
+        assert server.delete(FLUX_CONTROLLER).allowed
+
 
 def forged(server: Server, token: str, actor: Actor = RESPONDER, name: str = "web") -> str:
     """Return what somebody is told who writes *token* beside a reason by hand."""

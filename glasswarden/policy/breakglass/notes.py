@@ -92,6 +92,9 @@ class Glass:
     namespace_uid: str = ""
     namespace_unknown: bool = False
     """Whether nobody could tell what stands on it: as good as nothing, but to end a hold."""
+    scaled: bool = False
+    """Of a deletion under the Namespace's grant: whether the object was scaled meanwhile, which
+    leaves no stamp on it."""
     open: OpenGrants = OpenGrants()
 
 
