@@ -93,7 +93,12 @@ def judge_request(write: Write, policy: Policy, now: datetime) -> Judgement:
 
 
 def _judge(rule: Rule, ttl: timedelta, write: Write, policy: Policy, now: datetime) -> Judgement:
-    own = _own_grant(write, policy, now)
+    own, theirs = _own_grant(write, policy, now), live_grant(write, policy, now)
+    if theirs is not None and own is None and not theirs.namespace and _same_reason(write):
+        return Refused(
+            f"by rule {rule.name!r}, who takes a grant over gives a reason of their own: "
+            f"this one is {theirs.actor}'s"
+        )
     start = own.start if own else now.replace(microsecond=0)
     if start + ttl <= now:
         least, most = render_duration(now - start), render_duration(rule.longest_ttl)
@@ -145,6 +150,10 @@ def _own_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
     if live is None or live.namespace or live.actor != write.actor.name:
         return None
     return live if admits(live, write.actor) else None
+
+
+def _same_reason(write: Write) -> bool:
+    return write.glass.before.get(names.REASON) == write.glass.after.get(names.REASON)
 
 
 def _crowd(rule: Rule, write: Write) -> str | None:

@@ -222,6 +222,14 @@ class TestUsing:
         message = refused(server.update(RESPONDER, spec={"replicas": 6}))
         assert "the grant for INC-42 is second-responder's" in message
 
+    def test_but_not_under_the_reason_of_another(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        message = refused(server.annotate(SECOND, ttl="2h"))
+        assert "gives a reason of their own: this one is responder's" in message
+        live = server.live()
+        assert live is not None
+        assert live.actor == RESPONDER.name
+
     def test_scale(self, server: Server) -> None:
         assert refused(server.scale(RESPONDER, 9))
         server.annotate(RESPONDER, ASK)

@@ -3,7 +3,7 @@
 import click
 
 from glasswarden.cli.breakglass.options import on_target
-from glasswarden.cli.breakglass.shown import look, look_and_show
+from glasswarden.cli.breakglass.shown import elsewhere, look, look_and_show
 from glasswarden.cli.kubectl import Kubectl
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.outcome import WORDS
@@ -25,6 +25,9 @@ def command(target: str, kubectl: Kubectl, outcome: str | None, grant: str | Non
     before = look(kubectl, target)
     if grant is not None and outcome is None:
         raise click.UsageError("--grant says of which grant the --outcome is.")
+    place = elsewhere(before)
+    if grant is None and place is not None:
+        raise click.ClickException(f"the grant is on {place}: close that")
     if grant is None and before.stamp is None and before.petition is None:
         raise click.ClickException(f"{before.subject}: no grant is in force")
     changed: dict[str, str | None] = {}
