@@ -35,13 +35,22 @@ class Reader:
     """Without it, only what this process granted is counted."""
 
     async def write_of(
-        self, request: Request, policy: Policy, now: datetime, parent: Object | None = None
+        self,
+        request: Request,
+        policy: Policy,
+        now: datetime,
+        parent: Object | None = None,
+        *,
+        fresh: bool = False,
     ) -> Write:
-        """Return the write that *request* asks about, stamps verified."""
+        """Return the write that *request* asks about, stamps verified.
+
+        *fresh* asks the API server what stands on the Namespace, whatever is in memory.
+        """
         if not policy.glass:
             return write_of(request, policy, parent, ring=self.keys.ring)
         try:
-            namespace, unknown = await self._namespace(request), False
+            namespace, unknown = await self._namespace(request, fresh=fresh), False
         except NamespaceUnknown:
             namespace, unknown = None, True
         write = write_of(request, policy, parent, ring=self.keys.ring, namespace=namespace)
@@ -59,14 +68,14 @@ class Reader:
                 self.tally.learn(found)
         return replace(write, glass=replace(write.glass, open=self.tally.count(person, write, now)))
 
-    async def _namespace(self, request: Request) -> Object | None:
+    async def _namespace(self, request: Request, *, fresh: bool) -> Object | None:
         """Return the Namespace that the object is in, if it has a grant."""
         name = metadata_of(request.old_object or request.object or {}).get("namespace")
         if not isinstance(name, str) or not name:
             return None
         if self.namespaces is None:
             raise NamespaceUnknown(name)
-        return await self.namespaces.find(name)
+        return await self.namespaces.find(name, fresh=fresh)
 
 
 def grantee_of(write: Write, policy: Policy, now: datetime) -> str | None:

@@ -8,6 +8,7 @@ from glasswarden.policy.breakglass.moment import moment
 from glasswarden.policy.breakglass.notes import Unreadable
 from glasswarden.policy.breakglass.stamp import Flaw, Stamp, check
 from glasswarden.policy.intent import live_grant
+from glasswarden.policy.judgement import rule_for
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.terms import broken_term, operation_of, outranked
 from glasswarden.policy.write import Write
@@ -38,6 +39,13 @@ def cover_of(write: Write, policy: Policy, now: datetime) -> Cover | str:
             return cover
         reasons.append(why)
     return "; ".join(reasons)
+
+
+def may_lack_grant(write: Write, policy: Policy, now: datetime) -> bool:
+    """Tell whether *write* changes what its writer may break the glass on, and has not yet."""
+    if not write.changes or rule_for(write, policy, now) is None:
+        return False
+    return isinstance(cover_of(write, policy, now), str)
 
 
 def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str | None:
