@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -12,8 +13,10 @@ from glasswarden.kube.objects import Object, ref_of
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.policy.breakglass.notes import Unreadable
 from glasswarden.policy.decide import decide
-from glasswarden.policy.decision import Decision
+from glasswarden.policy.decision import Clause, Decision
+from glasswarden.policy.judgement import rule_for
 from glasswarden.policy.outage import without_record
+from glasswarden.policy.policy import Policy
 from glasswarden.policy.telling import event_of
 from glasswarden.policy.write import Write
 from webhook.entry import entry_of
@@ -57,15 +60,13 @@ class Admission:
 
     async def validate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
-        request = parse_review(body)
-        policy = self.rules.policy
-        parent = await self._parent(request) if request.sub_resource == "scale" else None
-        now = self.clock()
-        write = await self.reader.write_of(request, policy, now, parent)
-        if self.sources is not None:
-            write = replace(write, source=self.sources.known(write.owner))
+        request, policy = parse_review(body), self.rules.policy
+        write, decision, now = await self._decide(request, policy)
+        if decision.clause is Clause.GUARD and rule_for(write, policy, now) is not None:
+            # A grant of a moment ago may not be in memory yet, least of all in a script.
+            with suppress(CannotTell):
+                write, decision, now = await self._decide(request, policy, fresh=True)
         self._look_at_stamp(write)
-        decision = decide(write, policy, now)
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
             try:
@@ -76,6 +77,18 @@ class Admission:
             self._tell(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
+
+    async def _decide(
+        self, request: Request, policy: Policy, *, fresh: bool = False
+    ) -> tuple[Write, Decision, datetime]:
+        """Return what *policy* says now, about the objects in memory or, *fresh*, the real ones."""
+        scales = request.sub_resource == "scale"
+        parent = await self._parent(request, fresh=fresh) if scales else None
+        now = self.clock()
+        write = await self.reader.write_of(request, policy, now, parent, fresh=fresh)
+        if self.sources is not None:
+            write = replace(write, source=self.sources.known(write.owner))
+        return write, decide(write, policy, now), now
 
     def _look_at_stamp(self, write: Write) -> None:
         """Say that an object carries a stamp which counts no longer: its key was revoked."""
@@ -94,14 +107,14 @@ class Admission:
         if self.herald is not None and event is not None:
             self.herald.tell(event)
 
-    async def _parent(self, request: Request) -> Object:
+    async def _parent(self, request: Request, *, fresh: bool) -> Object:
         """Return the object that a Scale scales, or raise `CannotTell`."""
         if self.parents is None:
             raise CannotTell("whose object is scaled is not known: no access to the API server")
         scale = ref_of(request.old_object or request.object or {})
         resource = request.resource
         found = self.parents.cached(resource, scale.namespace, scale.name, scale.uid)
-        if found is not None:
+        if found is not None and not fresh:
             return found
         loop = asyncio.get_running_loop()
         try:

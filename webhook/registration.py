@@ -27,22 +27,30 @@ STAMP_WITHIN: Final = "namespace.breakglass.glasswarden.io"
 
 TIMEOUT_SECONDS: Final = 5
 
-LOOSE_STATUS: Final = (
-    "cronjobs",
-    "daemonsets",
-    "deployments",
-    "horizontalpodautoscalers",
-    "ingresses",
-    "jobs",
-    "namespaces",
-    "persistentvolumeclaims",
-    "poddisruptionbudgets",
-    "services",
-    "statefulsets",
+LOOSE: Final = (
+    "certificatesigningrequests/approval",
+    "certificatesigningrequests/status",
+    "cronjobs/status",
+    "daemonsets/status",
+    "deployments/status",
+    "horizontalpodautoscalers/status",
+    "ingresses/status",
+    "jobs/status",
+    "namespaces/finalize",
+    "namespaces/status",
+    "nodes/status",
+    "persistentvolumeclaims/status",
+    "persistentvolumes/status",
+    "poddisruptionbudgets/status",
+    "pods/status",
+    "replicasets/status",
+    "replicationcontrollers/status",
+    "resourcequotas/status",
+    "services/status",
+    "statefulsets/status",
 )
-"""Resources whose status is written together with their annotations, some also with their labels.
-That of a custom resource is not. Pods and nodes have no marks of their own, and by far the most
-writes."""
+"""Subresources that are written together with the object's annotations, most also with its labels:
+all whose strategy in Kubernetes 1.36 keeps what is sent. That of a custom resource does not."""
 
 MOST_CONDITIONS: Final = 64
 """What the API server takes in one entry."""
@@ -96,6 +104,8 @@ def validating_configuration(policy: Policy, endpoint: Endpoint) -> dict[str, An
         _status(policy, client),
         _keeps_held(policy, client),
     ]
+    if policy.glass:
+        entries.append(_keeps_held_within(policy, client))
     return _configuration("ValidatingWebhookConfiguration", policy, entries)
 
 
@@ -155,17 +165,17 @@ def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
 
 
 def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
-    """Return the entry for marks and stamps that come or go by way of a status.
+    """Return the entry for marks and stamps that come or go by way of a status, or the like.
 
     Nobody who means well does that, so it may fail closed.
     """
     signs = {(sign.kind, sign.key) for engine in policy.engines for sign in engine.signs}
     signs |= {("annotation", name) for name in names.ANNOTATIONS}
+    signs.add(("label", names.ACTIVE))
     fields = {kind: sorted(key for each, key in signs if each == kind) for kind, _ in signs}
     touched = cel.any_of(_differs(f"{kind}s", keys) for kind, keys in sorted(fields.items()))
     conditions = {"touches-marks": touched, **not_exempt(policy)}
-    resources = [f"{name}/status" for name in LOOSE_STATUS]
-    return _entry(STATUS, client, resources, ["UPDATE"], conditions) | {"failurePolicy": "Fail"}
+    return _entry(STATUS, client, list(LOOSE), ["UPDATE"], conditions) | {"failurePolicy": "Fail"}
 
 
 def _differs(field: str, keys: list[str]) -> str:
@@ -187,6 +197,17 @@ def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
         **not_exempt(policy),
     }
     return _entry(HOLD, client, ["*"], ["DELETE"], conditions) | {"failurePolicy": "Ignore"}
+
+
+def _keeps_held_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
+    """Return the same for what is in a Namespace that has a grant: a scale leaves no stamp."""
+    conditions = {
+        "not-asked-already": f"oldObject != null && !({cel.carries('oldObject', _GRANT)})",
+        "its-controller": _controller_of_its_own(policy),
+        **not_exempt(policy),
+    }
+    entry = _entry(HOLD_WITHIN, client, ["*"], ["DELETE"], conditions)
+    return _within_granted(entry) | {"failurePolicy": "Ignore"}
 
 
 def _stamps(policy: Policy, client: dict[str, str]) -> dict[str, Any]:

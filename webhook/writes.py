@@ -14,7 +14,15 @@ from glasswarden.kube.objects import (
 )
 from glasswarden.kube.owners import Owner, owner_of
 from glasswarden.kube.reconcilers import reconciler_of
-from glasswarden.policy.breakglass.notes import EMPTY, Glass, has_notes, notes_of, without_notes
+from glasswarden.kube.release import scaled_against_owner
+from glasswarden.policy.breakglass.notes import (
+    EMPTY,
+    Glass,
+    Notes,
+    has_notes,
+    notes_of,
+    without_notes,
+)
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Actor, Operation, Write
 from webhook.review import Request, UserInfo
@@ -96,14 +104,23 @@ def _glass(request: Request, parent: Object | None, ring: Ring, namespace: Objec
         old = new = None
     if not (has_notes(old) or has_notes(new) or has_notes(namespace)):
         return EMPTY
-    before = notes_of(old, ring)
+    before, around = notes_of(old, ring), notes_of(namespace, ring)
     return Glass(
         before,
         before if new is old else notes_of(new, ring),
         str(metadata_of(old or {}).get("resourceVersion", "")),
-        notes_of(namespace, ring),
+        around,
         str(metadata_of(namespace or {}).get("uid", "")),
+        scaled=_is_scaled(request, around),
     )
+
+
+def _is_scaled(request: Request, around: Notes) -> bool:
+    """Tell whether what is to be deleted was scaled under the grant on its Namespace."""
+    stamp, old = around.counted(), request.old_object
+    if request.operation is not Operation.DELETE or stamp is None or old is None:
+        return False
+    return bool(scaled_against_owner(old, stamp.start))
 
 
 def _actor(user: UserInfo) -> Actor:

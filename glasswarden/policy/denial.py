@@ -8,9 +8,11 @@ from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.owners import Owner
 from glasswarden.policy.advice import advice
 from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.moment import moment
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.decision import Clause
-from glasswarden.policy.holding import holding_grant
+from glasswarden.policy.granting import grant_use
+from glasswarden.policy.holding import deletion_hold
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Operation, Write
@@ -38,6 +40,20 @@ LONGEST_LINE: Final = 240
 def denial(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
     """Return why *write* was refused, for the person who made it."""
     return "\n".join(_lines(write, policy, clause, "is refused", now))
+
+
+def claim_of(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
+    """Return why *write* was refused without what it changes, for whoever else is told."""
+    on_hold = _on_hold(write, policy, "", now) if clause is Clause.HELD else []
+    return tidy(on_hold[0] if on_hold else f"{_claim(write, clause)}.")
+
+
+def hitch_of(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
+    """Return why no grant lets *write* pass, where somebody asked for one or has one."""
+    if clause in {Clause.HELD, Clause.MARKS}:
+        return ""
+    why = grant_use(write, policy, now)
+    return tidy(f"{why}.") if isinstance(why, str) and why else ""
 
 
 def forgery_told(write: Write, why: str) -> str:
@@ -70,10 +86,10 @@ def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: date
 
 def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[str]:
     """Return until when and why a reconciler's deletion has to wait."""
-    grant = holding_grant(write, policy, now)
+    grant = deletion_hold(write, policy, now)
     if grant is None:
         return []
-    until = f"{grant.expires:%Y-%m-%d %H:%M:%S} UTC"
+    until = moment(grant.expires)
     owner = _application(write.owner) if write.owner else "its reconciler"
     on = write.glass.namespace if grant.namespace else write.glass.before
     reason = on.get(names.REASON)

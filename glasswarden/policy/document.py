@@ -218,6 +218,9 @@ class BreakGlassRule(Where, frozen=True, kw_only=True):
     closed: Annotated[
         tuple[FieldPattern, ...], Meta(description="Fields that no grant covers.")
     ] = ()
+    closed_kinds: Annotated[
+        Patterns, Meta(description="Kinds that no grant covers, as `Kind` or `group/Kind`.")
+    ] = ()
     namespace_wide: Annotated[
         bool, Meta(description="Whether a Namespace can be asked for, with all that is in it.")
     ] = True

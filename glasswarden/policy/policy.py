@@ -14,7 +14,7 @@ from glasswarden.kube.owners.argocd import ArgoCDSettings, argocd
 from glasswarden.kube.owners.custom import custom
 from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
 from glasswarden.policy import document as doc
-from glasswarden.policy.breakglass.rules import Rule, rules_of
+from glasswarden.policy.breakglass.rules import Rule, placed, rules_of
 from glasswarden.policy.defaults import CONTROLLERS, DELEGATIONS
 from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
 from glasswarden.policy.mode import Mode
@@ -104,8 +104,9 @@ class Policy:
         """Return what happens to *write* if it is refused."""
         if write.steers:
             return self.document.reconcilers
+        target = placed(write.target)
         for place, mode in self.modes:
-            if place.fits(write.target, write.owner, write.labels):
+            if place.fits(target, write.owner, write.labels):
                 return mode
         return self.document.mode
 

@@ -1,4 +1,4 @@
-"""A status of a built-in kind is written together with its metadata: no way around the guard."""
+"""Some subresources of built-in kinds are written with the metadata: no way around the guard."""
 
 import json
 from collections.abc import Iterator
@@ -76,3 +76,78 @@ def test_nobody_is_asked_about_an_ordinary_status(
     done = patched(guard.cluster.as_("developer"), "deployment/web", namespace, status)
     assert done.returncode == 0, done
     assert len(tap.reviews) == before
+
+
+CONTAINERS = {"containers": [{"name": "app", "image": "registry.example/web:1"}]}
+TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": CONTAINERS}
+LOOSE = {
+    "pod": ("v1", CONTAINERS),
+    "replicationcontroller": ("v1", {"selector": {"app": "x"}, "template": TEMPLATE}),
+    "replicaset": (
+        "apps/v1",
+        {"selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE, "replicas": 0},
+    ),
+    "resourcequota": ("v1", {"hard": {"configmaps": "100"}}),
+    "persistentvolume": (
+        "v1",
+        {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/x"},
+        },
+    ),
+    "node": ("v1", {}),
+}
+KINDS = {
+    "pod": "Pod",
+    "replicationcontroller": "ReplicationController",
+    "replicaset": "ReplicaSet",
+    "resourcequota": "ResourceQuota",
+    "persistentvolume": "PersistentVolume",
+    "node": "Node",
+}
+
+
+@pytest.mark.parametrize("kind", LOOSE)
+def test_every_kind_whose_status_takes_metadata_along_is_asked_about(
+    asked: tuple[Guard, Wiretap], namespace: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    guard, _ = asked
+    version, spec = LOOSE[kind]
+    name = f"{namespace}-{kind}"
+    metadata = {"name": name}
+    if kind not in {"node", "persistentvolume"}:
+        metadata["namespace"] = namespace
+    made = {"apiVersion": version, "kind": KINDS[kind], "metadata": metadata, "spec": spec}
+    guard.cluster.as_("admin").kubectl("create", "-f", "-", stdin=made)
+    request.addfinalizer(
+        lambda: guard.cluster.as_("admin").kubectl(
+            "delete", kind, name, "-n", namespace, "--wait=false", check=False
+        )
+    )
+    forged = {"metadata": {"annotations": {"breakglass.glasswarden.io/grant": "let me in"}}}
+    denied = patched(guard.cluster.as_("outsider"), f"{kind}/{name}", namespace, forged)
+    assert "Stamps are Glasswarden's alone to write." in denied.stderr
+    other = {"metadata": {"annotations": {"example.com/seen": "x"}}}
+    patched(guard.cluster.as_("outsider"), f"{kind}/{name}", namespace, other)
+    found = guard.cluster.get(f"{kind}/{name}", "-n", namespace)
+    assert "example.com/seen" in found["metadata"]["annotations"]  # so the entry is needed
+
+
+def test_a_namespace_is_not_stamped_by_way_of_its_finalizers(
+    asked: tuple[Guard, Wiretap], namespace: str
+) -> None:
+    guard, _ = asked
+    outsider = guard.cluster.as_("outsider")
+
+    def finalized(annotations: dict[str, str]) -> Result:
+        found = guard.cluster.get(f"namespace/{namespace}")
+        found["metadata"].setdefault("annotations", {}).update(annotations)
+        raw = ("replace", "--raw", f"/api/v1/namespaces/{namespace}/finalize", "-f", "-")
+        return outsider.kubectl(*raw, stdin=found, check=False)
+
+    denied = finalized({"breakglass.glasswarden.io/grant": "let me in"})
+    assert "Stamps are Glasswarden's alone to write." in denied.stderr
+    assert finalized({"example.com/seen": "x"}).returncode == 0
+    found = guard.cluster.get(f"namespace/{namespace}")
+    assert found["metadata"]["annotations"]["example.com/seen"] == "x"

@@ -304,6 +304,9 @@ modes:
         [
             pytest.param({}, Mode.ENFORCE, id="no rule fits"),
             pytest.param({"target": Ref("", "v1", "Service", "dev-1", "x")}, Mode.AUDIT, id="ns"),
+            pytest.param(
+                {"target": Ref("", "v1", "Namespace", "", "dev-1")}, Mode.AUDIT, id="the ns itself"
+            ),
             pytest.param({"owner": ARGOCD}, Mode.WARN, id="engine and kind"),
             pytest.param(
                 {"owner": ARGOCD, "target": Ref("", "v1", "Service", "shop", "x")}, Mode.ENFORCE,

@@ -116,7 +116,7 @@ class TestBreakGlass:
             "Change it in the Git repository of that application instead.\n"
             "To break the glass:\n"
             "  kubectl glasswarden break deployment/web -n shop "
-            '--ticket TICKET --reason "REASON" --ttl 4h'
+            '--ticket TICKET --reason "REASON" --ttl 1h'
         )
 
     def test_a_kind_of_somebody_elses_is_named_with_its_group(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from glasswarden.policy.breakglass.names import ACTIVE
 from glasswarden.policy.policy import DEFAULT, Policy
 from tests.policy.builders import a_policy
 from webhook.registration import (
@@ -60,9 +61,10 @@ def test_scale_has_an_entry_of_its_own_that_fails_open() -> None:
 
 def test_marks_and_stamps_are_watched_in_a_status_too() -> None:
     hook = hooks(a_policy("markers: [{name: own, label: example.com/by}]"))[STATUS]
-    assert "deployments/status" in hook["rules"][0]["resources"]
+    for resource in ("deployments/status", "pods/status", "namespaces/finalize"):
+        assert resource in hook["rules"][0]["resources"]
     touched = conditions(hook)["touches-marks"]
-    for key in ("breakglass.glasswarden.io/grant", "argocd.argoproj.io/tracking-id"):
+    for key in ("breakglass.glasswarden.io/grant", "argocd.argoproj.io/tracking-id", ACTIVE):
         assert f"'{key}'" in touched
     assert "'example.com/by'" in touched
     assert hook["failurePolicy"] == "Fail"
@@ -144,7 +146,12 @@ class TestMutating:
 
 
 def test_whatever_could_stop_a_reconciler_fails_open() -> None:
-    asked = [hooks()[HOLD], mutating()[HOLD], mutating()[HOLD_WITHIN]]
+    asked = [
+        hooks()[HOLD],
+        hooks(WITH_GLASS)[HOLD_WITHIN],
+        mutating()[HOLD],
+        mutating()[HOLD_WITHIN],
+    ]
     for hook in asked:
         assert hook["failurePolicy"] == "Ignore"
         assert "kustomize-controller" in conditions(hook)["its-controller"]
@@ -154,5 +161,9 @@ def test_a_reconciler_is_asked_about_only_where_break_glass_has_left_a_trace() -
     assert "breakglass.glasswarden.io/grant" in conditions(mutating()[HOLD])["breaks-glass"]
     assert "oldObject.metadata.annotations" in conditions(hooks()[HOLD])["granted"]
     assert hooks()[HOLD]["rules"][0]["operations"] == ["DELETE"]
+    within = hooks(WITH_GLASS)[HOLD_WITHIN]
+    assert within["rules"][0]["operations"] == ["DELETE"]
+    assert within["namespaceSelector"]["matchExpressions"][-1]["key"].endswith("/active")
+    assert HOLD_WITHIN not in hooks()
     selector = mutating()[HOLD_WITHIN]["namespaceSelector"]["matchExpressions"]
     assert selector[-1]["key"] == "breakglass.glasswarden.io/active"
