@@ -55,10 +55,10 @@ def build(cluster: ControlPlane, folder: Path) -> list[Manifest]:
     return [each for each in yaml.safe_load_all(built.stdout) if each]
 
 
-def with_component(folder: Path, component: str) -> Path:
-    """Write a kustomization that adds *component*, as a user would."""
+def with_component(folder: Path, *components: str) -> Path:
+    """Write a kustomization that adds *components*, as a user would."""
     # The overlays have this one already.
-    onto = ("base",) if component == "network-policy" else ("overlays", "standalone")
+    onto = ("base",) if components == ("network-policy",) else ("overlays", "standalone")
 
     def beside(*parts: str) -> str:
         return os.path.relpath(MANIFESTS.joinpath(*parts), folder)
@@ -68,7 +68,7 @@ def with_component(folder: Path, component: str) -> Path:
         "kind": "Kustomization",
         "namespace": NAMESPACE,
         "resources": [beside(*onto)],
-        "components": [beside("components", component)],
+        "components": [beside("components", each) for each in components],
     }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(document))
     return folder
@@ -82,8 +82,16 @@ def apply(cluster: ControlPlane, manifests: list[Manifest]) -> None:
     cluster.as_("admin").kubectl(*arguments, stdin=manifests)
 
 
-def deployments(manifests: list[Manifest]) -> dict[str, Manifest]:
-    return {each["metadata"]["name"]: each for each in manifests if each["kind"] == "Deployment"}
+WORKLOADS = ("Deployment", "StatefulSet")
+
+
+def workloads(manifests: list[Manifest]) -> dict[str, Manifest]:
+    return {each["metadata"]["name"]: each for each in manifests if each["kind"] in WORKLOADS}
+
+
+def remove_workloads(cluster: ControlPlane) -> None:
+    kinds = ",".join(WORKLOADS)
+    cluster.as_("admin").kubectl("delete", kinds, "--all", "-n", NAMESPACE)
 
 
 def pods(cluster: ControlPlane, component: str) -> list[Manifest]:
@@ -98,11 +106,11 @@ def test_an_overlay_is_applied_and_its_pods_are_admitted(
 ) -> None:
     manifests = build(cluster, MANIFESTS / "overlays" / overlay)
     apply(cluster, manifests)
-    for name, manifest in deployments(manifests).items():
+    for name, manifest in workloads(manifests).items():
         component = name.removeprefix("glasswarden-")
         wanted = manifest["spec"]["replicas"]
         eventually(lambda: len(pods(cluster, component)) >= wanted, f"pods of {name}")  # noqa: B023
-    cluster.as_("admin").kubectl("delete", "deployments", "--all", "-n", NAMESPACE)
+    remove_workloads(cluster)
 
 
 @pytest.mark.usefixtures("_definitions")
@@ -112,7 +120,7 @@ def test_a_component_fits_onto_an_overlay(
 ) -> None:
     manifests = build(cluster, with_component(tmp_path, component))
     apply(cluster, manifests)
-    cluster.as_("admin").kubectl("delete", "deployments", "--all", "-n", NAMESPACE)
+    remove_workloads(cluster)
 
 
 def test_pod_security_is_really_enforced(cluster: ControlPlane) -> None:
@@ -132,7 +140,7 @@ def test_pod_security_is_really_enforced(cluster: ControlPlane) -> None:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_container_is_as_little_as_it_can_be(cluster: ControlPlane, overlay: str) -> None:
     manifests = build(cluster, MANIFESTS / "overlays" / overlay)
-    for manifest in deployments(manifests).values():
+    for manifest in workloads(manifests).values():
         spec = manifest["spec"]["template"]["spec"]
         assert spec["priorityClassName"] == "glasswarden"
         [container] = spec["containers"]
@@ -145,11 +153,52 @@ def test_every_container_is_as_little_as_it_can_be(cluster: ControlPlane, overla
 
 
 def test_two_pods_never_write_one_sqlite_file(cluster: ControlPlane) -> None:
-    webhook = deployments(build(cluster, MANIFESTS / "overlays" / "standalone"))[
+    """Of a StatefulSet's pods no second one starts while the first may still run."""
+    webhook = workloads(build(cluster, MANIFESTS / "overlays" / "standalone"))[
         "glasswarden-webhook"
     ]
-    assert webhook["spec"]["replicas"] == 1
-    assert webhook["spec"]["strategy"]["type"] == "Recreate"
+    assert (webhook["kind"], webhook["spec"]["replicas"]) == ("StatefulSet", 1)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_must_outlive_a_pod_is_on_a_volume_of_its_own(
+    cluster: ControlPlane, overlay: str
+) -> None:
+    """Records that wait for the database, and the database where it is a file."""
+    webhook = workloads(build(cluster, MANIFESTS / "overlays" / overlay))["glasswarden-webhook"]
+    spec = webhook["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    settings = {each["name"]: each.get("value", "") for each in container["env"]}
+    claimed = {each["metadata"]["name"] for each in webhook["spec"]["volumeClaimTemplates"]}
+    mounts = {each["mountPath"]: each["name"] for each in container["volumeMounts"]}
+    kept = [settings["GLASSWARDEN_SPOOL"]]
+    kept += [settings["GLASSWARDEN_LEDGER"].removeprefix("sqlite://")] if overlay != "ha" else []
+    for path in kept:
+        [volume] = [name for mount, name in mounts.items() if path.startswith(f"{mount}/")]
+        assert volume in claimed
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_part_of_an_overlay_is_known_by_its_label(
+    cluster: ControlPlane, overlay: str
+) -> None:
+    """`glasswarden uninstall` finds the parts by it."""
+    assert unlabelled(build(cluster, MANIFESTS / "overlays" / overlay)) == []
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_every_part_of_a_component_is_known_by_its_label(
+    cluster: ControlPlane, tmp_path: Path, component: str
+) -> None:
+    assert unlabelled(build(cluster, with_component(tmp_path, component))) == []
+
+
+def unlabelled(manifests: list[Manifest]) -> list[str]:
+    return [
+        f"{each['kind']}/{each['metadata']['name']}"
+        for each in manifests
+        if (each["metadata"].get("labels") or {}).get("app.kubernetes.io/name") != "glasswarden"
+    ]
 
 
 def test_the_first_step_refuses_nobody(cluster: ControlPlane) -> None:
@@ -166,7 +215,7 @@ def test_the_first_step_refuses_nobody(cluster: ControlPlane) -> None:
 def webhook_account(cluster: ControlPlane) -> Caller:
     """Return the webhook's service account, with the rights that the manifests give it."""
     manifests = build(cluster, MANIFESTS / "overlays" / "standalone")
-    apply(cluster, [each for each in manifests if each["kind"] != "Deployment"])
+    apply(cluster, [each for each in manifests if each["kind"] not in WORKLOADS])
     return cluster.service_account(NAMESPACE, "glasswarden-webhook")
 
 
@@ -193,7 +242,7 @@ def test_the_webhook_does_its_work_with_exactly_these_rights(
 def correlator_account(cluster: ControlPlane) -> Caller:
     """Return the correlator's service account, with the rights that the manifests give it."""
     manifests = build(cluster, MANIFESTS / "overlays" / "ha")
-    apply(cluster, [each for each in manifests if each["kind"] != "Deployment"])
+    apply(cluster, [each for each in manifests if each["kind"] not in WORKLOADS])
     return cluster.service_account(NAMESPACE, "glasswarden-correlator")
 
 
