@@ -19,7 +19,7 @@ from glasswarden.policy.write import Write
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
 from webhook.herald import Herald
-from webhook.log_rules import Sampler
+from webhook.log_rules import ALWAYS, Sampler, is_always_told
 from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews
 from webhook.parents import Parents
 from webhook.reading import Reader
@@ -72,6 +72,7 @@ class Admission:
                 audit = await self._record(request, write, decision, now)
             except LedgerError as error:
                 decision = self._without_record(write, decision, error)
+                self._log(write, decision, record="")
             self._count(decision, write)
             self._tell(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
@@ -135,6 +136,7 @@ class Admission:
             object=str(write.target),
             record=record,
             **({"one_of": weight} if weight > 1 else {}),
+            **({ALWAYS: True} if is_always_told(decision) else {}),
         )
 
     def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:
