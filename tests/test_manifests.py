@@ -11,7 +11,7 @@ import yaml
 from correlator.notify.document import parse_notifications
 from correlator.service.sources_file import parse_sources
 from glasswarden.policy.file import parse_document
-from glasswarden.signals.alerts import prometheus_rule
+from glasswarden.signals.alerts import prometheus_rules
 from glasswarden.signals.dashboard import dashboard
 
 ROOT = Path(__file__).parent.parent
@@ -22,7 +22,7 @@ CONTAINERFILE = (ROOT / "Containerfile").read_text()
 def test_the_alerts_are_those_that_the_product_prints() -> None:
     """`glasswarden manifests alerts > manifests/components/prometheus/alerts.yaml` renews them."""
     written = (MANIFESTS / "components/prometheus/alerts.yaml").read_text()
-    assert yaml.safe_load(written) == prometheus_rule()
+    assert list(yaml.safe_load_all(written)) == prometheus_rules()
 
 
 def test_the_dashboard_is_the_one_that_the_product_prints() -> None:

@@ -193,6 +193,15 @@ def test_every_part_of_a_component_is_known_by_its_label(
     assert unlabelled(build(cluster, with_component(tmp_path, component))) == []
 
 
+def test_where_cert_manager_keeps_the_certificates_nobody_misses_our_keeper(
+    cluster: ControlPlane, tmp_path: Path
+) -> None:
+    built = build(cluster, with_component(tmp_path, "prometheus", "cert-manager"))
+    rules = [each for each in built if each["kind"] == "PrometheusRule"]
+    assert [each["metadata"]["name"] for each in rules] == ["glasswarden"]
+    assert "glasswarden_certs_" not in json.dumps(rules)
+
+
 def unlabelled(manifests: list[Manifest]) -> list[str]:
     return [
         f"{each['kind']}/{each['metadata']['name']}"
