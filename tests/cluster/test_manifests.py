@@ -57,8 +57,9 @@ def build(cluster: ControlPlane, folder: Path) -> list[Manifest]:
 
 def with_component(folder: Path, *components: str) -> Path:
     """Write a kustomization that adds *components*, as a user would."""
-    # The overlays have this one already.
-    onto = ("base",) if components == ("network-policy",) else ("overlays", "standalone")
+    # The overlays have the first already; the second is nothing without the correlator.
+    bases = {"network-policy": ("base",), "audit-intake": ("overlays", "ha")}
+    onto = bases.get(components[0], ("overlays", "standalone"))
 
     def beside(*parts: str) -> str:
         return os.path.relpath(MANIFESTS.joinpath(*parts), folder)
@@ -191,6 +192,29 @@ def test_every_part_of_a_component_is_known_by_its_label(
     cluster: ControlPlane, tmp_path: Path, component: str
 ) -> None:
     assert unlabelled(build(cluster, with_component(tmp_path, component))) == []
+
+
+def test_audit_events_can_be_delivered(cluster: ControlPlane, tmp_path: Path) -> None:
+    """From the Service through the network policies to a folder that can be written and stays."""
+    built = build(cluster, with_component(tmp_path, "audit-intake"))
+    named = {(each["kind"], each["metadata"]["name"]): each for each in built}
+    spec = workloads(built)["glasswarden-correlator"]["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    settings = {each["name"]: each.get("value") for each in container["env"]}
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    [port] = named["Service", "glasswarden-audit"]["spec"]["ports"]
+    [rule] = named["NetworkPolicy", "glasswarden-audit"]["spec"]["ingress"]
+    [allowed] = rule["ports"]
+    assert settings["GLASSWARDEN_AUDIT_LISTEN"] == f"0.0.0.0:{ports[port['targetPort']]}"
+    assert allowed["port"] == ports[port["targetPort"]]
+    volumes = {each["name"]: each for each in spec["volumes"]}
+    mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
+    folder = mounts[settings["GLASSWARDEN_AUDIT_FOLDER"]]
+    assert not folder.get("readOnly")
+    claim = volumes[folder["name"]]["persistentVolumeClaim"]["claimName"]
+    assert ("PersistentVolumeClaim", claim) in named
+    assert settings["GLASSWARDEN_AUDIT_CERTS"] in mounts
+    assert str(Path(settings["GLASSWARDEN_AUDIT_TOKENS"]).parent) in mounts
 
 
 def test_where_cert_manager_keeps_the_certificates_nobody_misses_our_keeper(

@@ -159,6 +159,12 @@ class TestInstall:
         admin, secret = cluster.as_("admin"), ("secret/glasswarden-certs", "-n", NAMESPACE)
         admin.kubectl("annotate", *secret, "cert-manager.io/certificate-name=glasswarden")
         admin.kubectl("patch", *secret, "-p", '{"data": {"caller-token": null}}')
+        before = cluster.get(*secret)["data"]
+        for act in (["rotate"], ["issue", "--host", "glasswarden.glasswarden.svc"]):
+            refused = glasswarden(cluster, "certs", *act, *place)
+            assert refused.returncode == 1
+            assert "cert-manager keeps" in refused.stderr
+        assert cluster.get(*secret)["data"] == before
         early = glasswarden(cluster, "install", "--apply")
         assert "glasswarden-caller holds a caller-token" in early.stderr
         token = ("secret", "generic", "glasswarden-caller", "--from-literal=caller-token=c0ffee")

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,21 @@ def test_the_level_follows_the_file(tmp_path: Path, lines: io.StringIO) -> None:
         assert said(seen) == wanted, text
     assert said(lines).count("logging rules taken up") == 3
     assert said(lines).count("logging rules not taken up") == 1
+
+
+def test_a_program_without_an_event_loop_follows_it_too(tmp_path: Path, lines: io.StringIO) -> None:
+    path = tmp_path / "logging.yaml"
+    path.write_text("level: error")
+    LogFile(path, Sampler()).follow_aside()
+    log = structlog.get_logger()
+    log.warning("before")
+    path.write_text("level: warning")
+    deadline = time.monotonic() + 20
+    while "after" not in said(lines):
+        assert time.monotonic() < deadline, "the file was not read again"
+        time.sleep(0.05)
+        log.warning("after")
+    assert "before" not in said(lines)
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
