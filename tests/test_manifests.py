@@ -74,6 +74,29 @@ def test_the_image_and_the_pods_run_as_the_same_nobody() -> None:
                 assert context["runAsUser"] == int(user)
 
 
+def test_cert_managers_authority_keeps_its_key() -> None:
+    """Its cainjector replaces the old authority: a new key would cut off what is still served."""
+    text = (MANIFESTS / "components/cert-manager/certificate.yaml").read_text()
+    specs = [each["spec"] for each in yaml.safe_load_all(text) if each["kind"] == "Certificate"]
+    [authority] = [each for each in specs if each.get("isCA")]
+    assert authority["privateKey"]["rotationPolicy"] == "Never"
+
+
+def test_the_correlator_gets_the_masks_keys_and_no_other() -> None:
+    """Hidden values are compared by them; with the others its pod could sign grants."""
+    text = (MANIFESTS / "components/correlator/correlator.yaml").read_text()
+    [deployment] = [each for each in yaml.safe_load_all(text) if each["kind"] == "Deployment"]
+    spec = deployment["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    secrets = {
+        each["name"]: each["secret"]["secretName"] for each in spec["volumes"] if "secret" in each
+    }
+    mounted = {each["mountPath"]: secrets.get(each["name"]) for each in container["volumeMounts"]}
+    settings = {each["name"]: each.get("value", "") for each in container["env"]}
+    assert mounted[settings["GLASSWARDEN_KEYS"]] == "glasswarden-masks"
+    assert "glasswarden-keys" not in mounted.values()
+
+
 def test_the_images_user_has_a_name() -> None:
     """ssh, and so Git over SSH, ends with `No user exists for uid 65532` without one."""
     [user] = set(re.findall(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE))
