@@ -22,8 +22,8 @@ from glasswarden.policy.write import Write
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
 from webhook.herald import Herald
-from webhook.log_rules import Sampler
-from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews
+from webhook.log_rules import ALWAYS, Sampler, is_always_told
+from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews, show_head
 from webhook.parents import Parents
 from webhook.reading import Reader
 from webhook.recorder import Recorder
@@ -73,6 +73,7 @@ class Admission:
                 audit = await self._record(request, write, decision, now)
             except LedgerError as error:
                 decision = self._without_record(write, decision, error)
+                self._log(write, decision, record="")
             self._count(decision, write)
             self._tell(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
@@ -131,6 +132,7 @@ class Admission:
         policy, masks = self.rules.policy, self.recorder.masks
         entry = entry_of(request, write, decision, policy, masks, now, os.urandom(10))
         record = await self.recorder.record(entry)
+        show_head(record.entry.sequence, now)
         self._log(write, decision, entry.id)
         # Of annotations with one name the API server keeps the first only, and it asks several
         # times about a write that it tries again, or about a collection: each has its own as well.
@@ -148,6 +150,7 @@ class Admission:
             object=str(write.target),
             record=record,
             **({"one_of": weight} if weight > 1 else {}),
+            **({ALWAYS: True} if is_always_told(decision) else {}),
         )
 
     def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:

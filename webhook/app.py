@@ -44,7 +44,7 @@ from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.sources import Sources
 from webhook.time_source import TimeSource, machine_time
-from webhook.tls import CertificateUnusable, expiry_of, new_context, renew, tell_expiry
+from webhook.tls import SHOWN, CertificateUnusable, expiry_of, new_context, renew, tell_expiry
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -77,6 +77,7 @@ class Application:
         self._process: _Process | None = None
         self._validate = f"/validate/{settings.caller_token}"
         self._mutate = f"/mutate/{settings.caller_token}"
+        self._asks_for_certificates = settings.client_authority is not None
 
     @property
     def tls(self) -> ssl.SSLContext:
@@ -93,14 +94,16 @@ class Application:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
+        elif not scope["path"].startswith(("/validate", "/mutate")):
+            await self._pages(scope, receive, send)
+        elif self._asks_for_certificates and not scope.get(SHOWN):
+            await self._turn_away(scope, send)
         elif scope["path"] == self._validate and scope["method"] == "POST":
             await self._review(scope, receive, send, self._started.admission.validate)
         elif scope["path"] == self._mutate and scope["method"] == "POST":
             await self._review(scope, receive, send, self._started.mutation.mutate)
-        elif scope["path"].startswith(("/validate", "/mutate")):
-            await self._turn_away(scope, send)
         else:
-            await self._pages(scope, receive, send)
+            await self._turn_away(scope, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -116,7 +119,7 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _turn_away(self, scope: Message, send: Send) -> None:
-        """Refuse somebody who does not know where the API server calls."""
+        """Refuse somebody who does not know where the API server calls, or has no certificate."""
         log.warning("stranger turned away", peer=str(scope.get("client")))
         REFUSALS.labels(HTTPStatus.FORBIDDEN.value).inc()
         await _respond(send, HTTPStatus.FORBIDDEN, b"not the API server")

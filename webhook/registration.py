@@ -151,7 +151,7 @@ def _guard(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     # A subresource is not covered by `*`; these two change the pod itself.
     resources = ["*", "pods/ephemeralcontainers", "pods/resize"]
     entry = _entry(GUARD, client, resources, ["CREATE", "UPDATE", "DELETE"], conditions)
-    return entry | {"failurePolicy": "Fail"}
+    return entry | _without_answer(policy)
 
 
 def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
 def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     """Return the entry for marks and stamps that come or go by way of a status, or the like.
 
-    Nobody who means well does that, so it may fail closed.
+    Nobody who means well does that, so it may fail closed as the guard itself does.
     """
     signs = {(sign.kind, sign.key) for engine in policy.engines for sign in engine.signs}
     signs |= {("annotation", name) for name in names.ANNOTATIONS}
@@ -175,7 +175,12 @@ def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     fields = {kind: sorted(key for each, key in signs if each == kind) for kind, _ in signs}
     touched = cel.any_of(_differs(f"{kind}s", keys) for kind, keys in sorted(fields.items()))
     conditions = {"touches-marks": touched, **not_exempt(policy)}
-    return _entry(STATUS, client, list(LOOSE), ["UPDATE"], conditions) | {"failurePolicy": "Fail"}
+    return _entry(STATUS, client, list(LOOSE), ["UPDATE"], conditions) | _without_answer(policy)
+
+
+def _without_answer(policy: Policy) -> dict[str, Any]:
+    """Return what becomes of guarded writes by hand while nobody answers."""
+    return {"failurePolicy": "Fail" if policy.fails_closed else "Ignore"}
 
 
 def _differs(field: str, keys: list[str]) -> str:

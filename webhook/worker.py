@@ -1,9 +1,12 @@
-"""gunicorn's ASGI worker, with an end that leaves time for the ledger."""
+"""gunicorn's ASGI worker: it leaves time for the ledger at its end, and tells of certificates."""
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
-from gunicorn.workers.gasgi import ASGIWorker
+from gunicorn.asgi.protocol import ASGIProtocol
+from gunicorn.workers import gasgi
+
+from webhook.tls import SHOWN
 
 from webhook.door import Loop
 
@@ -14,7 +17,26 @@ PARENT_PATIENCE: Final = 10
 """Seconds until the parent kills: the worker takes one to notice, and at most five for its end."""
 
 
-class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
+class _Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn ships no types
+    """Tells the application whether the caller showed a certificate; gunicorn's own does not."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        tls = transport.get_extra_info("ssl_object")
+        self._shown = tls is not None and tls.getpeercert(binary_form=True) is not None
+        super().connection_made(transport)
+
+    def _build_http_scope(self, *arguments: object) -> dict[str, Any]:
+        scope: dict[str, Any] = super()._build_http_scope(*arguments)
+        scope[SHOWN] = self._shown
+        return scope
+
+
+# The worker takes the class from its module, and has no setting for it. Should a later gunicorn do
+# otherwise, scopes lack the word, and whoever has to show a certificate is turned away.
+gasgi.ASGIProtocol = _Protocol
+
+
+class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
     """Always lets the application end in order.
 
     gunicorn's own waits for connections as long as its parent waits for it, so with an API server

@@ -9,7 +9,7 @@ import yaml
 from certs.folder import Folder
 from glasswarden.cli.inputs import read_policy
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.signals.alerts import RUNBOOKS, prometheus_rule
+from glasswarden.signals.alerts import prometheus_rules
 from glasswarden.signals.dashboard import dashboard
 from webhook.floor import floor
 from webhook.policy_file import PolicyUnreadable, load_policy
@@ -96,14 +96,21 @@ def floor_command(policy_file: Path | None) -> None:
 @command.command("alerts")
 @click.option(
     "--runbooks",
-    default=RUNBOOKS,
-    show_default=True,
+    default="",
     metavar="URL",
-    help="Where people read the pages of docs/runbooks.",
+    callback=lambda _context, _parameter, url: _https(url),
+    help="https:// address under which people read docs/runbooks; without it alerts name the file.",
 )
 def alerts(runbooks: str) -> None:
-    """Print the alerts, as a PrometheusRule for the Prometheus operator."""
-    click.echo(yaml.safe_dump(prometheus_rule(runbooks), sort_keys=False, width=100), nl=False)
+    """Print the alerts, as PrometheusRules for the Prometheus operator."""
+    rules = prometheus_rules(runbooks)
+    click.echo(yaml.safe_dump_all(rules, sort_keys=False, width=100), nl=False)
+
+
+def _https(url: str) -> str:
+    if url and not url.startswith("https://"):
+        raise click.BadParameter("a link that works from anywhere begins with https://")
+    return url
 
 
 @command.command("dashboard")

@@ -86,6 +86,17 @@ class Policy:
         """The cluster's name, as records and reports show it."""
         return self.document.cluster
 
+    @property
+    def fails_closed(self) -> bool:
+        """Whether the API server refuses a guarded write that it gets no answer about.
+
+        Where nothing is enforced nobody is to be refused, and an outage of ours is no exception.
+        """
+        if self.document.outage.away is not None:
+            return self.document.outage.away is doc.WithoutRecord.REFUSE
+        modes = {self.document.mode, self.document.reconcilers, *(mode for _, mode in self.modes)}
+        return Mode.ENFORCE in modes
+
     def guards(self, write: Write) -> bool:
         """Whether GitOps has a say in the object that *write* is about."""
         if write.owner is not None:

@@ -54,6 +54,26 @@ def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
     assert hook["timeoutSeconds"] <= 10
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("mode: enforce", "Fail"),
+        ("mode: audit\nreconcilers: audit", "Ignore"),
+        ("mode: audit\nreconcilers: warn", "Ignore"),
+        ("mode: audit\nreconcilers: enforce", "Fail"),
+        ("mode: warn\nmodes: [{mode: enforce, namespaces: [shop]}]", "Fail"),
+        ("mode: enforce\noutage: {away: allow}", "Ignore"),
+        ("mode: audit\noutage: {away: refuse}", "Fail"),
+    ],
+)
+def test_without_an_answer_nobody_is_refused_where_nothing_is_enforced(
+    text: str, wanted: str
+) -> None:
+    found = hooks(a_policy(text))
+    assert {found[name]["failurePolicy"] for name in (GUARD, STATUS)} == {wanted}
+    assert {found[name]["failurePolicy"] for name in (SCALE, HOLD)} == {"Ignore"}
+
+
 def test_scale_has_an_entry_of_its_own_that_fails_open() -> None:
     hook = hooks()[SCALE]
     assert (hook["failurePolicy"], hook["rules"][0]["resources"]) == ("Ignore", ["*/scale"])

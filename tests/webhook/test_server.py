@@ -157,6 +157,22 @@ def test_a_process_that_serves_nothing_has_no_say_in_the_figures(stage: Stage) -
     assert re.findall(r"^glasswarden_ledger_available (\S+)$", text, re.MULTILINE) == ["1.0"]
 
 
+def test_how_far_the_chain_has_come_is_a_figure(stage: Stage) -> None:
+    before = figure(stage, "glasswarden_chain_head_sequence")
+    for _ in range(2):
+        post(stage, a_review())
+    assert figure(stage, "glasswarden_chain_head_sequence") >= before + 2
+    assert abs(figure(stage, "glasswarden_chain_head_timestamp_seconds") - time.time()) < 60
+
+
+def figure(stage: Stage, name: str) -> float:
+    with connected(stage) as connection:
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    [value] = re.findall(rf"^{name} (\S+)$", text, re.MULTILINE)
+    return float(value)
+
+
 def test_the_certificates_expiry_is_a_figure_that_follows_it(tmp_path: Path) -> None:
     with open_webhook(tmp_path) as stage:
         before = expiry_shown(stage)
