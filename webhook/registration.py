@@ -15,6 +15,7 @@ from glasswarden.policy.defaults import KUBERNETES
 from glasswarden.policy.exempt import EXEMPT_NAMESPACES
 from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import Policy
+from glasswarden.policy.steering import SWITCHES
 from webhook import cel
 
 GUARD: Final = "guard.glasswarden.io"
@@ -155,15 +156,18 @@ def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
 
 
 def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
-    """Return the entry for marks and stamps that come or go by way of a status.
+    """Return the entry for what decides whose an object is and comes or goes by way of a status.
 
-    Nobody who means well does that, so it may fail closed.
+    That is every mark and every switch of an engine, a reference to a controller (which would make
+    the object that controller's, and nobody's to guard), and our stamps. Nobody who means well
+    writes those there, so it may fail closed.
     """
-    signs = {(sign.kind, sign.key) for engine in policy.engines for sign in engine.signs}
-    signs |= {("annotation", name) for name in names.ANNOTATIONS}
-    fields = {kind: sorted(key for each, key in signs if each == kind) for kind, _ in signs}
-    touched = cel.any_of(_differs(f"{kind}s", keys) for kind, keys in sorted(fields.items()))
-    conditions = {"touches-marks": touched, **not_exempt(policy)}
+    keys = {("annotation", name) for name in (*names.ANNOTATIONS, *SWITCHES)}
+    keys |= {("label", name) for name in SWITCHES} | policy.mark_keys
+    fields = {kind: sorted(key for each, key in keys if each == kind) for kind, _ in keys}
+    tests = [_differs(f"{kind}s", listed) for kind, listed in sorted(fields.items())]
+    conditions = {"touches-marks": cel.any_of([*tests, _differ_in_references()])}
+    conditions |= not_exempt(policy)
     resources = [f"{name}/status" for name in LOOSE_STATUS]
     return _entry(STATUS, client, resources, ["UPDATE"], conditions) | {"failurePolicy": "Fail"}
 
@@ -174,6 +178,12 @@ def _differs(field: str, keys: list[str]) -> str:
     there, before = (f"(has({each}) && k in {each})" for each in (new, old))
     changed = f"({there} && {before} && {new}[k] != {old}[k])"
     return f"{cel.listed(keys)}.exists(k, {there} != {before} || {changed})"
+
+
+def _differ_in_references() -> str:
+    """Return the condition that the object's ownerReferences are not what they were."""
+    new, old = (f"{o}.metadata.ownerReferences" for o in ("object", "oldObject"))
+    return f"has({new}) != has({old}) || (has({new}) && has({old}) && {new} != {old})"
 
 
 def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:

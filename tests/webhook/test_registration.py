@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.policy.steering import SWITCHES
 from tests.policy.builders import a_policy
 from webhook.registration import (
     GUARD,
@@ -66,6 +67,17 @@ def test_marks_and_stamps_are_watched_in_a_status_too() -> None:
         assert f"'{key}'" in touched
     assert "'example.com/by'" in touched
     assert hook["failurePolicy"] == "Fail"
+
+
+def test_nothing_that_ownership_is_read_from_is_left_out_of_a_status() -> None:
+    """A mark that is no sign sets an object free as well, and so does a controller's reference."""
+    policy = a_policy("markers: [{name: own, label: example.com/by, application: example.com/app}]")
+    touched = conditions(hooks(policy)[STATUS])["touches-marks"]
+    for _, key in policy.mark_keys:
+        assert f"'{key}'" in touched
+    for key in SWITCHES:
+        assert touched.count(f"'{key}'") == 2  # as an annotation and as a label
+    assert "object.metadata.ownerReferences != oldObject.metadata.ownerReferences" in touched
 
 
 def test_cluster_components_are_kept_away() -> None:
