@@ -3,6 +3,7 @@
 from typing import Final
 
 from glasswarden.keys.ring import Ring
+from glasswarden.kube.depth import is_nested_beyond
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.objects import (
     Object,
@@ -17,9 +18,13 @@ from glasswarden.kube.reconcilers import reconciler_of
 from glasswarden.policy.breakglass.notes import EMPTY, Glass, has_notes, notes_of, without_notes
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Actor, Operation, Write
+from webhook.errors import ReviewMalformed
 from webhook.review import Request, UserInfo
 
 NO_KEYS: Final = Ring()
+
+DEEPEST_VALUE: Final = 400
+"""Levels; what shows, masks or stores a value has to reach its ground without an error."""
 
 
 def write_of(
@@ -34,6 +39,7 @@ def write_of(
 
     *parent* is the object behind a subresource that carries no marks itself, such as a Scale;
     *namespace* the Namespace that the object is in, and *ring* what stamps are verified with.
+    Raises `ReviewMalformed` where a value that changes is nested beyond reason.
     """
     subject = parent or request.old_object or request.object or {}
     ref = ref_of(subject)
@@ -82,7 +88,11 @@ def _changes(request: Request, manager: str) -> tuple[Change, ...]:
     if request.old_object is None or request.object is None:
         return ()
     old, new = without_notes(request.old_object), without_notes(request.object)
-    return tuple(changes(old, new, subresource=request.sub_resource, manager=manager))
+    found = tuple(changes(old, new, subresource=request.sub_resource, manager=manager))
+    for change in found:
+        if any(is_nested_beyond(value, DEEPEST_VALUE) for value in (change.old, change.new)):
+            raise ReviewMalformed(f"a changed value has more than {DEEPEST_VALUE} levels")
+    return found
 
 
 def _glass(request: Request, parent: Object | None, ring: Ring, namespace: Object | None) -> Glass:

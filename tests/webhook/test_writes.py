@@ -1,6 +1,9 @@
 """A review becomes a `Write`: whose object, what changes, who writes."""
 
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from glasswarden.kube.owners import Owner
 from glasswarden.policy.decision import Verdict
@@ -8,8 +11,9 @@ from glasswarden.policy.policy import DEFAULT
 from glasswarden.policy.write import Write
 from tests.policy.builders import a_policy, decided
 from tests.webhook.builders import FLUX_LABELS, a_deployment, a_review
+from webhook.errors import ReviewMalformed
 from webhook.review import parse_review
-from webhook.writes import write_of
+from webhook.writes import DEEPEST_VALUE, write_of
 
 
 def written(**differing: Any) -> Write:  # noqa: ANN401 - any field of a request
@@ -53,6 +57,20 @@ def test_nothing_is_compared_in_an_unmanaged_object() -> None:
     old, new = a_deployment(labels={}), a_deployment(labels={}, replicas=9)
     write = written(object=new, oldObject=old)
     assert (write.owner, write.changes) == (None, ())
+
+
+@pytest.mark.parametrize("nested", [lambda inner: [inner], lambda inner: {"a": inner}])
+def test_a_value_that_nobody_could_show_is_refused(nested: Callable[[object], object]) -> None:
+    """Whatever its depth, it is a refusal or a verdict, and never an error on the way."""
+    value: object = 1
+    for _ in range(DEEPEST_VALUE):
+        value = nested(value)
+    deep, too_deep = a_deployment(), a_deployment()
+    deep["spec"]["x"], too_deep["spec"]["x"] = value, nested(value)
+    assert decided(written(object=deep)).verdict is Verdict.DENY
+    with pytest.raises(ReviewMalformed, match="400 levels"):
+        written(object=too_deep)
+    assert written(object=too_deep, oldObject=too_deep).changes == ()
 
 
 def test_the_manager_is_the_one_that_the_request_names() -> None:
