@@ -228,10 +228,11 @@ def _sveltos(engine: Engine, _policy: Policy) -> list[Claim]:
 
 def _custom(engine: Engine, _policy: Policy) -> list[Claim]:
     mark, *application = engine.marks
+    carried = cel.carries(_SUBJECT, mark)
     if application:
         there = cel.carries(_SUBJECT, application[0])
-        return [Claim(_marked(mark), f"({there} ? {_value(application[0])} : '')")]
-    return [Claim(_marked(mark), _value(mark) if mark.value is None else "''")]
+        return [Claim(carried, f"({there} ? {_value(application[0])} : '')")]
+    return [Claim(carried, _value(mark) if mark.value is None else "''")]
 
 
 _CLAIMS: Final[dict[str, Callable[[Engine, Policy], list[Claim]]]] = {
@@ -286,8 +287,8 @@ def _among(subject: str, names: Names) -> str:
 
 def _label_fits(key: str, values: Names) -> str:
     labels = f"{_SUBJECT}.metadata.labels"
-    value = f"(has({labels}) && {cel.text(key)} in {labels} ? {labels}[{cel.text(key)}] : '')"
-    return cel.is_among(value, values)
+    there = [f"has({labels})", f"{cel.text(key)} in {labels}"]
+    return cel.all_of([*there, cel.is_among(f"{labels}[{cel.text(key)}]", values)])
 
 
 def _changed(policy: Policy) -> str:

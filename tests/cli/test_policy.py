@@ -58,6 +58,20 @@ class TestCheck:
         assert result.returncode == 0
         assert "the rule 'x' lets everybody break the glass" in result.stderr
 
+    def test_an_undo_that_is_called_harmless_is_pointed_out(self, tmp_path: Path) -> None:
+        text = f"{HEAD}benign: [rollout-undo]"
+        result = run("policy", "check", str(written(tmp_path / "p.yaml", text)))
+        assert result.returncode == 0
+        assert "rollout-undo lets through every change of a workload's template" in result.stderr
+
+    def test_the_standard_input(self) -> None:
+        good = run("policy", "check", "-", stdin=f"{HEAD}cluster: eu")
+        assert (good.returncode, good.stderr) == (0, "")
+        assert "a valid policy for cluster 'eu'" in good.stdout
+        wrong = run("policy", "check", "-", stdin=f"{HEAD}moode: warn")
+        assert wrong.returncode == 1
+        assert "<stdin>:3:1: unknown key 'moode'" in wrong.stderr
+
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         result = run("policy", "check", str(tmp_path / "none"))
         assert result.returncode == 1

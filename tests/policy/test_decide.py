@@ -1,10 +1,12 @@
 """The verdict, clause by clause, in the order they are asked."""
 
+import msgspec
 import pytest
 
 from glasswarden.kube.diff import Change
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
+from glasswarden.kube.paths import parse_path
 from glasswarden.policy.decide import CLAUSES
 from glasswarden.policy.decision import Clause, Verdict
 from glasswarden.policy.mode import Mode
@@ -253,11 +255,18 @@ class TestBenign:
 
     def test_an_undo_is_known_by_its_manager_and_its_fields(self) -> None:
         policy = a_policy("benign: [rollout-undo]")
-        assert decided(a_write(manager="kubectl", changes=(IMAGE,)), policy).allowed
-        assert not decided(a_write(manager="kubectl-edit", changes=(IMAGE,)), policy).allowed
-        assert not decided(
-            a_write(manager="kubectl", changes=(IMAGE, a_change("/spec/replicas", 1, 2))), policy
-        ).allowed
+        undo = msgspec.structs.replace(IMAGE, manager="kubectl", operation="Update")
+        applied = msgspec.structs.replace(undo, operation="Apply")
+        replicas = msgspec.structs.replace(undo, path=parse_path("/spec/replicas"))
+        assert decided(a_write(manager="kubectl", changes=(undo,)), policy).allowed
+        for differing in (
+            {"manager": "kubectl-edit"},
+            {"changes": (applied,)},
+            {"changes": (undo, replicas)},
+            {"subresource": "status"},
+        ):
+            write = a_write(**{"manager": "kubectl", "changes": (undo,)} | differing)
+            assert not decided(write, policy).allowed
 
 
 class TestGuard:
@@ -297,6 +306,7 @@ modes:
   - {mode: warn, applications: [flux-system/legacy, old-*]}
   - {mode: audit, names: [scratch]}
   - {mode: warn, labels: {tier: "test*"}}
+  - {mode: audit, labels: {canary: "*"}}
 """
 
     @pytest.mark.parametrize(
@@ -321,6 +331,7 @@ modes:
             pytest.param({"target": Ref("", "v1", "Pod", "shop", "scratch")}, Mode.AUDIT, id="pod"),
             pytest.param({"labels": {"tier": "testing"}}, Mode.WARN, id="label"),
             pytest.param({"labels": {"tier": "prod"}}, Mode.ENFORCE, id="another label"),
+            pytest.param({"labels": {"canary": ""}}, Mode.AUDIT, id="a label of any value"),
         ],
     )  # fmt: skip
     def test_the_first_rule_that_fits_counts(

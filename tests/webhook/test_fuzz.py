@@ -108,7 +108,8 @@ def _is_persons(request: dict[str, Any]) -> bool:
 
 
 def _changes_an_owned_object(request: dict[str, Any]) -> bool:
-    old, new = request.get("oldObject"), request.get("object")
+    old: Any = request.get("oldObject")
+    new: Any = request.get("object")
     subject = new if old is None else old
     if not _is_owned(subject) or "deletionTimestamp" in subject["metadata"]:
         return False
