@@ -14,6 +14,7 @@ from glasswarden.policy.breakglass.notes import Unreadable
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.outage import without_record
+from glasswarden.policy.policy import Policy
 from glasswarden.policy.telling import event_of
 from glasswarden.policy.write import Write
 from webhook.entry import entry_of
@@ -26,7 +27,7 @@ from webhook.reading import Reader
 from webhook.recorder import Recorder
 from webhook.review import Request, answer, parse_review
 from webhook.rules import Rules
-from webhook.sources import Sources
+from webhook.sources import Sources, located
 from webhook.time_source import TimeSource, machine_time
 
 log = structlog.get_logger()
@@ -62,10 +63,10 @@ class Admission:
         parent = await self._parent(request) if request.sub_resource == "scale" else None
         now = self.clock()
         write = await self.reader.write_of(request, policy, now, parent)
-        if self.sources is not None:
-            write = replace(write, source=self.sources.known(write.owner))
         self._look_at_stamp(write)
         decision = decide(write, policy, now)
+        if decision.message or decision.warnings:
+            decision = self._with_source(write, policy, now) or decision
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
             try:
@@ -76,6 +77,17 @@ class Admission:
             self._tell(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
         return answer(request.uid, decision, audit)
+
+    def _with_source(self, write: Write, policy: Policy, now: datetime) -> Decision | None:
+        """Return the decision with where to go instead, if that is known.
+
+        Only somebody who was told something reads it, so nobody else's write has it looked up. What
+        is written about an engine's own object without marks is not where that object is described.
+        """
+        if self.sources is None or write.owner is None or not write.marked:
+            return None
+        source = self.sources.known(located(write.owner, policy))
+        return decide(replace(write, source=source), policy, now) if source else None
 
     def _look_at_stamp(self, write: Write) -> None:
         """Say that an object carries a stamp which counts no longer: its key was revoked."""

@@ -136,7 +136,7 @@ def _guard(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     conditions = {
         "guarded": _guarded(policy),
         "not-an-event": "!(request.resource.resource in ['events', 'leases'])",
-        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        "not-its-controller": f"!({_trusted(policy)})",
         **not_exempt(policy),
     }
     # A subresource is not covered by `*`; these two change the pod itself.
@@ -298,7 +298,7 @@ def _entry(
         ],
         # An object that is written under another version is asked about all the same.
         "matchPolicy": "Equivalent",
-        "namespaceSelector": outside(EXEMPT_NAMESPACES),
+        "namespaceSelector": outside(_exempt(client)),
         "matchConditions": [
             {"name": name, "expression": expression} for name, expression in conditions.items()
         ],
@@ -319,6 +319,13 @@ def _check_limits(name: str, conditions: dict[str, str]) -> None:
             )
 
 
+def _exempt(client: dict[str, Any]) -> tuple[str, ...]:
+    """Return where nothing is asked about, wherever we ourselves are: we could not be mended."""
+    service = client.get("service")
+    own = (service["namespace"],) if service else ()
+    return tuple(dict.fromkeys((*EXEMPT_NAMESPACES, *own)))
+
+
 def outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
     """Return the selector of every namespace but *namespaces*."""
     key = "kubernetes.io/metadata.name"
@@ -328,13 +335,18 @@ def outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
 def _guarded(policy: Policy) -> str:
     """Return the condition that the old or the new object is one that the guard has a say in."""
     signs = cel.any_of(_signs(engine) for engine in policy.engines)
-    tests = [_old_or_new(signs), _steers(), _breaks_glass()]
-    if policy.document.reserved_namespaces:
-        # A request for a cluster-scoped object has no namespace, and a condition that fails is as
-        # bad as a webhook that does: the write would be refused.
-        reserved = cel.is_among("request.namespace", policy.reserved)
-        tests.append(cel.all_of(["has(request.namespace)", reserved]))
+    tests = [_old_or_new(signs), steers(policy), _breaks_glass()]
+    if policy.reserved:
+        tests.append(_reserved(policy))
     return cel.any_of(tests)
+
+
+def _reserved(policy: Policy) -> str:
+    """Return the condition that the object is in a reserved namespace, or is that Namespace."""
+    # A request for a cluster-scoped object has no namespace (but one for a Namespace has its own),
+    # and a condition that fails is as bad as a webhook that does: the write would be refused.
+    reserved = cel.is_among("request.namespace", policy.reserved)
+    return cel.all_of(["has(request.namespace)", reserved])
 
 
 def _old_or_new(test: str) -> str:
@@ -347,13 +359,27 @@ def _signs(engine: Engine) -> str:
     return cel.any_of(cel.carries("o", sign) for sign in engine.signs)
 
 
-def _steers() -> str:
-    """Return the condition that the object is a reconciler's own."""
+def steers(policy: Policy) -> str:
+    """Return the condition that the object is a reconciler's own, of an engine that counts."""
     return cel.any_of(
         f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.listed(kinds)}"
-        for groups in RECONCILERS.values()
-        for group, kinds in groups.items()
+        for engine in policy.engines
+        for group, kinds in RECONCILERS.get(engine.name, {}).items()
     )
+
+
+def _trusted(policy: Policy) -> str:
+    """Return the condition that the writer is a reconciler where it may write."""
+    own = _controller_of_its_own(policy)
+    if not policy.reserved:
+        return own
+    anybodys = cel.any_of(_old_or_new(_signs(engine)) for engine in policy.engines)
+    users = cel.any_of(
+        cel.is_among(_USER, policy.controllers[engine.name])
+        for engine in policy.engines
+        if policy.controllers[engine.name]
+    )
+    return cel.any_of([own, cel.all_of([_reserved(policy), users, f"!({anybodys})"])])
 
 
 def _controller_of_its_own(policy: Policy) -> str:

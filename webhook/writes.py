@@ -13,8 +13,8 @@ from glasswarden.kube.objects import (
     metadata_of,
     ref_of,
 )
+from glasswarden.kube.operations import diverts
 from glasswarden.kube.owners import Owner, owner_of
-from glasswarden.kube.reconcilers import reconciler_of
 from glasswarden.policy.breakglass.notes import EMPTY, Glass, has_notes, notes_of, without_notes
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Actor, Operation, Write
@@ -43,8 +43,9 @@ def write_of(
     """
     subject = parent or request.old_object or request.object or {}
     ref = ref_of(subject)
-    reconciler = reconciler_of(ref)
-    owner = _owner(subject, request, policy) or reconciler
+    reconciler = policy.reconciler_of(ref)
+    marked = _owner(subject, request, policy)
+    owner = marked or reconciler
     manager = request.options.field_manager if request.options else ""
     # Nobody asks what changed in an object that nobody owns, unless its place is reserved.
     guarded = owner is not None or ref.namespace in policy.reserved
@@ -57,6 +58,8 @@ def write_of(
         manager=manager or next((change.manager for change in changed), ""),
         owner=owner,
         steers=reconciler is not None,
+        marked=marked is not None,
+        diverts=reconciler is not None and _diverts(subject, request),
         labels=labels_of(subject),
         terminating="deletionTimestamp" in metadata_of(subject),
         controlled=has_controller(subject),
@@ -81,6 +84,10 @@ def _owner(subject: Object, request: Request, policy: Policy) -> Owner | None:
 
 def _same_marks(old: Object, new: Object) -> bool:
     return labels_of(old) == labels_of(new) and annotations_of(old) == annotations_of(new)
+
+
+def _diverts(subject: Object, request: Request) -> bool:
+    return diverts(subject, (request.object or {}).get("operation"))
 
 
 def _changes(request: Request, manager: str) -> tuple[Change, ...]:

@@ -88,7 +88,9 @@ def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[
 def _claim(write: Write, clause: Clause) -> str:
     """Return, in half a sentence, why GitOps has a say in it."""
     subject = write.target
-    if write.owner is None and is_namespace(write.target):
+    if write.owner is None and is_namespace(subject) and write.operation is Operation.DELETE:
+        return f"namespace {subject.name} is reserved for GitOps, with all that is in it"
+    if write.owner is None and is_namespace(subject):
         return f"{subject} can have a grant for all that is in it"
     if write.owner is None:
         return f"namespace {write.target.namespace} is reserved for GitOps"

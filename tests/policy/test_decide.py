@@ -1,5 +1,7 @@
 """The verdict, clause by clause, in the order they are asked."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -46,6 +48,37 @@ class TestUnmanaged:
         decision = decided(a_write(owner=None, operation=Operation.CREATE, changes=()), policy)
         assert (decision.verdict, decision.clause) == (DENY, Clause.GUARD)
         assert decision.message.startswith("namespace shop is reserved for GitOps")
+
+    HELM_SECRET = Ref("", "v1", "Secret", "shop", "sh.helm.release.v1.web.v1")
+    SHOP = Ref("", "v1", "Namespace", "", "shop")
+
+    @pytest.mark.parametrize("operation", [Operation.CREATE, Operation.UPDATE, Operation.DELETE])
+    def test_every_engine_that_counts_keeps_house_in_it(self, operation: Operation) -> None:
+        """helm-controller marks what it deploys, but not the Secret in which it remembers it."""
+        policy = a_policy("reservedNamespaces: [shop]\nengines: {sveltos: {enabled: false}}")
+        write = a_write(owner=None, target=self.HELM_SECRET, operation=operation)
+        for actor, verdict in (
+            (Actor("system:serviceaccount:flux-system:helm-controller"), ALLOW),
+            (ARGOCD_CONTROLLER, ALLOW),
+            (Actor("system:serviceaccount:projectsveltos:addon-controller"), DENY),
+            (DEVELOPER, DENY),
+        ):
+            assert decided(replace(write, actor=actor), policy).verdict is verdict
+        flux = replace(write, actor=FLUX_CONTROLLER)
+        assert decided(flux, policy).clause is Clause.CONTROLLER
+
+    def test_but_not_with_what_another_engine_owns(self) -> None:
+        policy = a_policy("reservedNamespaces: [shop]")
+        assert decided(a_write(actor=ARGOCD_CONTROLLER), policy).verdict is DENY
+
+    def test_a_reserved_namespace_does_not_go_with_all_that_is_in_it(self) -> None:
+        policy = a_policy("reservedNamespaces: [sho*]")
+        deletion = a_write(owner=None, target=self.SHOP, operation=Operation.DELETE, changes=())
+        decision = decided(deletion, policy)
+        assert (decision.verdict, decision.clause) == (DENY, Clause.GUARD)
+        assert decision.message.startswith("namespace shop is reserved for GitOps, with all")
+        assert decided(replace(deletion, actor=FLUX_CONTROLLER), policy).allowed
+        assert decided(replace(deletion, operation=Operation.CREATE), policy).allowed
 
     def test_but_not_what_a_controller_makes_in_it(self) -> None:
         policy = a_policy("reservedNamespaces: ['*']")
@@ -378,12 +411,38 @@ class TestReconcilers:
                 "/metadata/annotations/kustomize.toolkit.fluxcd.io~1reconcile", new="disabled"
             ),
             a_change("/metadata/annotations", new={"argocd.argoproj.io/skip-reconcile": "true"}),
+            a_change("/metadata/annotations/argocd.argoproj.io~1sync-options", new="Prune=false"),
+            a_change("/metadata/annotations/argocd.argoproj.io~1compare-options", new="x"),
+            a_change("/metadata/annotations/fluxcd.controlplane.io~1reconcile", new="disabled"),
         ],
-        ids=["flux", "argocd"],
+        ids=["flux", "argocd", "sync options", "compare options", "flux operator"],
     )
     def test_telling_one_to_look_away_is(self, change: Change) -> None:
         write = a_write(target=self.KUSTOMIZATION, steers=True, changes=(change,))
         assert decided(write).clause is Clause.GUARD
+
+    APPLICATION = Ref("argoproj.io", "v1alpha1", "Application", "argocd", "shop")
+
+    @pytest.mark.parametrize("diverts", [True, False])
+    def test_a_sync_is_when_it_is_to_something_else(self, *, diverts: bool) -> None:
+        change = a_change("/operation", new={"sync": {"revision": "mine"}})
+        write = a_write(
+            target=self.APPLICATION, owner=ARGOCD, steers=True, diverts=diverts, changes=(change,)
+        )
+        assert decided(write).clause is (Clause.GUARD if diverts else Clause.NOISE)
+
+    def test_so_is_what_goes_with_it(self) -> None:
+        finalizer = "resources-finalizer.argocd.argoproj.io"
+        change = a_change(f"/metadata/finalizers[={finalizer}]", finalizer)
+        write = a_write(target=self.APPLICATION, owner=ARGOCD, steers=True, changes=(change,))
+        assert decided(write).clause is Clause.GUARD
+        assert decided(replace(write, terminating=True)).clause is Clause.FINALIZING
+
+    def test_so_are_its_own_marks(self) -> None:
+        write = a_write(
+            target=self.KUSTOMIZATION, steers=True, changes=(a_change(FLUX_NAME, "shop"),)
+        )
+        assert decided(write).clause is Clause.MARKS
 
     def test_its_engine_writes_it_freely(self) -> None:
         write = a_write(

@@ -38,6 +38,15 @@ def test_a_label_of_any_value_has_to_be_there() -> None:
     assert "'canary' in variables.subject.metadata.labels) && " in found["enforced"]
 
 
+def test_wherever_we_are_nothing_is_refused() -> None:
+    [rules, _] = floor(DEFAULT, "platform-security")
+    [expression] = rules["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+    assert {"kube-system", "glasswarden", "platform-security"} == set(expression["values"]) - {
+        "kube-node-lease",
+        "kube-public",
+    }
+
+
 def test_a_delegates_manager_is_left_to_the_webhook() -> None:
     policy = a_policy("delegations: [{name: x, managers: [robot], fields: [/spec/a]}]")
     [rules, _] = floor(policy)

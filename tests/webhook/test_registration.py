@@ -21,6 +21,7 @@ from webhook.registration import (
     STATUS,
     Endpoint,
     PolicyTooLarge,
+    Service,
     configurations,
     mutating_configuration,
     validating_configuration,
@@ -78,6 +79,31 @@ def test_nothing_that_ownership_is_read_from_is_left_out_of_a_status() -> None:
     for key in SWITCHES:
         assert touched.count(f"'{key}'") == 2  # as an annotation and as a label
     assert "object.metadata.ownerReferences != oldObject.metadata.ownerReferences" in touched
+
+
+def test_only_engines_that_count_have_objects_of_their_own() -> None:
+    """Of the others no controller is trusted: each of its own writes would reach us."""
+    guarded = conditions(hooks(a_policy("engines: {flux: {enabled: false}}"))[GUARD])["guarded"]
+    assert "'Application'" in guarded
+    assert "'Kustomization'" not in guarded
+    assert "'Stack'" not in guarded
+    optional = a_policy("engines: {pulumi: {enabled: true}}")
+    assert "'Stack'" in conditions(hooks(optional)[GUARD])["guarded"]
+
+
+def test_wherever_we_are_we_are_not_asked_about_it() -> None:
+    endpoint = Endpoint(Service("platform-security", "guard"), b"PEM", "c0ffee")
+    for configuration in configurations(WITH_GLASS, endpoint):
+        for hook in configuration["webhooks"]:
+            exempt = hook["namespaceSelector"]["matchExpressions"][0]["values"]
+            assert {"platform-security", "kube-system"} <= set(exempt)
+            assert len(exempt) == len(set(exempt))
+
+
+def test_in_a_reserved_namespace_no_reconciler_is_asked_about_what_nobody_marked() -> None:
+    found = conditions(hooks(a_policy("reservedNamespaces: [shop]"))[GUARD])["not-its-controller"]
+    assert "(request.namespace in ['shop'])" in found
+    assert "request.namespace" not in conditions(hooks()[GUARD])["not-its-controller"]
 
 
 def test_cluster_components_are_kept_away() -> None:

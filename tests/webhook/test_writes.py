@@ -112,6 +112,33 @@ def test_a_scale_is_a_write_to_its_parent() -> None:
     ]
 
 
+def test_an_engine_that_does_not_count_steers_nothing() -> None:
+    """Its controller would be a stranger to its own objects."""
+    old = {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": "shop", "namespace": "flux-system"},
+        "spec": {"suspend": False},
+    }
+    request = parse_review(a_review(oldObject=old, object=old | {"spec": {"suspend": True}}))
+    write = write_of(request, a_policy("engines: {flux: {enabled: false}}"))
+    assert (write.owner, write.steers) == (None, False)
+    stack = old | {"apiVersion": "pulumi.com/v1", "kind": "Stack"}
+    assert written(oldObject=stack, object=stack).owner is None
+
+
+def test_a_sync_to_another_revision_is_told_from_a_sync() -> None:
+    old = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "shop", "namespace": "argocd"},
+        "spec": {"source": {"repoURL": "https://git.example", "targetRevision": "main"}},
+    }
+    for revision, diverts in (("main", False), ("mine", True)):
+        new = old | {"operation": {"sync": {"revision": revision}}}
+        assert written(oldObject=old, object=new).diverts is diverts
+
+
 def test_a_reconcilers_own_object_is_guarded_without_a_mark() -> None:
     old = {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
