@@ -127,5 +127,7 @@ def _of_kustomization(owner: Owner, server: ApiServer) -> Source:
 
 def _url(api: str, namespace: str, resource: str, name: str) -> str:
     """Return where an object is; names come from marks, which anybody may have written."""
+    if {namespace, name} & {"", ".", ".."}:
+        raise LookupError(f"nothing is called {name!r} in {namespace!r}")
     place, own = quote(namespace, safe=""), quote(name, safe="")
     return f"/apis/{api}/namespaces/{place}/{resource}/{own}"

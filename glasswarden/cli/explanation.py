@@ -47,7 +47,12 @@ def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, A
         "warnings": list(decision.warnings),
         "grant": _grant(decision),
         "clauses": [
-            {"clause": step.clause, "applies": step.applies, "why": step.why}
+            {
+                "clause": step.clause,
+                "asked": step.asked,
+                "applies": step.applies,
+                "why": step.why,
+            }
             for step in explanation.steps
         ],
     }

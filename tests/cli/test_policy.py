@@ -103,6 +103,20 @@ class TestExplain:
         assert "→ guard       Refuse what no clause allowed" in text
         assert "verdict  deny by guard (mode here: enforce)" in text
 
+    def test_clauses_after_the_one_that_decided_are_listed_as_not_asked(
+        self, tmp_path: Path
+    ) -> None:
+        plain = a_deployment(labels={})
+        review = tmp_path / "edit.json"
+        review.write_bytes(as_review(a_request(oldObject=plain, object=plain)))
+        told = json.loads(run("policy", "explain", str(review), "--format", "json").stdout)
+        first, *rest = told["clauses"]
+        assert (first["clause"], first["asked"], first["applies"]) == ("unmanaged", True, True)
+        assert [each["clause"] for each in rest][-1] == "guard"
+        assert not any(each["asked"] or each["applies"] for each in rest)
+        text = run("policy", "explain", str(review)).stdout
+        assert "  guard       not asked: unmanaged has decided" in text
+
     def test_by_another_policy(self, edit: Path, tmp_path: Path) -> None:
         policy = written(tmp_path / "p.yaml", f"{HEAD}mode: warn")
         told = run("policy", "explain", str(edit), "--policy", str(policy), "--format", "json")

@@ -88,6 +88,13 @@ def test_a_name_cannot_lead_elsewhere(server: Objects) -> None:
     assert not any("?" in path for path in server.asked)
 
 
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_nor_to_a_folder(server: Objects, name: str) -> None:
+    with pytest.raises(LookupError):
+        source_of(Owner("argocd", name, "argocd", "Application"), server)  # type: ignore[arg-type]
+    assert server.asked == []
+
+
 def test_forged_names_do_not_end_the_looking_up(
     server: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
