@@ -110,11 +110,12 @@ class Admission:
         """Return the object that a Scale scales, or raise `CannotTell`."""
         if self.parents is None:
             raise CannotTell("whose object is scaled is not known: no access to the API server")
-        scale = ref_of(request.old_object or request.object or {})
+        before = request.old_object or request.object or {}
         resource = request.resource
-        found = self.parents.cached(resource, scale.namespace, scale.name, scale.uid)
+        found = self.parents.cached(resource, before)
         if found is not None:
             return found
+        scale = ref_of(before)
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(
