@@ -29,7 +29,7 @@ from webhook.reading import Reader
 from webhook.recorder import Recorder
 from webhook.review import Request, answer, parse_review
 from webhook.rules import Rules
-from webhook.sources import Sources
+from webhook.sources import Sources, located
 from webhook.time_source import TimeSource, machine_time
 
 log = structlog.get_logger()
@@ -67,6 +67,8 @@ class Admission:
             with suppress(CannotTell):
                 write, decision, now = await self._decide(request, policy, fresh=True)
         self._look_at_stamp(write)
+        if decision.message or decision.warnings:
+            decision = self._with_source(write, policy, now) or decision
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
             try:
@@ -87,9 +89,18 @@ class Admission:
         parent = await self._parent(request, fresh=fresh) if scales else None
         now = self.clock()
         write = await self.reader.write_of(request, policy, now, parent, fresh=fresh)
-        if self.sources is not None:
-            write = replace(write, source=self.sources.known(write.owner))
         return write, decide(write, policy, now), now
+
+    def _with_source(self, write: Write, policy: Policy, now: datetime) -> Decision | None:
+        """Return the decision with where to go instead, if that is known.
+
+        Only somebody who was told something reads it, so nobody else's write has it looked up. What
+        is written about an engine's own object without marks is not where that object is described.
+        """
+        if self.sources is None or write.owner is None or not write.marked:
+            return None
+        source = self.sources.known(located(write.owner, policy))
+        return decide(replace(write, source=source), policy, now) if source else None
 
     def _look_at_stamp(self, write: Write) -> None:
         """Say that an object carries a stamp which counts no longer: its key was revoked."""
@@ -112,11 +123,12 @@ class Admission:
         """Return the object that a Scale scales, or raise `CannotTell`."""
         if self.parents is None:
             raise CannotTell("whose object is scaled is not known: no access to the API server")
-        scale = ref_of(request.old_object or request.object or {})
+        before = request.old_object or request.object or {}
         resource = request.resource
-        found = self.parents.cached(resource, scale.namespace, scale.name, scale.uid)
+        found = self.parents.cached(resource, before)
         if found is not None and not fresh:
             return found
+        scale = ref_of(before)
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(

@@ -12,23 +12,22 @@ from typing import Any, Final
 
 from glasswarden.kube.owners import Engine, Mark
 from glasswarden.kube.owners.argocd import INSTALLATION_ID
-from glasswarden.kube.reconcilers import RECONCILERS
 from glasswarden.policy.breakglass.names import PREFIX
 from glasswarden.policy.document import Benign
-from glasswarden.policy.exempt import EXEMPT_NAMESPACES
+from glasswarden.policy.exempt import EXEMPT_NAMESPACES, OUR_NAMESPACE
 from glasswarden.policy.matching import Names, Place
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from webhook import cel
-from webhook.registration import not_exempt, outside
+from webhook.registration import not_exempt, outside, steers
 
 NAME: Final = "glasswarden-floor"
 _USER: Final = "request.userInfo.username"
 _SUBJECT: Final = "variables.subject"
 
 
-def floor(policy: Policy) -> list[dict[str, Any]]:
-    """Return the ValidatingAdmissionPolicy and its binding."""
+def floor(policy: Policy, namespace: str = OUR_NAMESPACE) -> list[dict[str, Any]]:
+    """Return the ValidatingAdmissionPolicy and its binding; we ourselves are in *namespace*."""
     labels = {"app.kubernetes.io/name": "glasswarden"}
     metadata = {
         "name": NAME,
@@ -38,18 +37,18 @@ def floor(policy: Policy) -> list[dict[str, Any]]:
     head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": metadata}
     binding = {"policyName": NAME, "validationActions": ["Deny"]}
     return [
-        {**head, "kind": "ValidatingAdmissionPolicy", "spec": _spec(policy)},
+        {**head, "kind": "ValidatingAdmissionPolicy", "spec": _spec(policy, namespace)},
         {**head, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding},
     ]
 
 
-def _spec(policy: Policy) -> dict[str, Any]:
+def _spec(policy: Policy, namespace: str) -> dict[str, Any]:
     return {
         # An expression that fails must not be the reason that a cluster stands still.
         "failurePolicy": "Ignore",
         "matchConstraints": {
             "matchPolicy": "Equivalent",
-            "namespaceSelector": outside(EXEMPT_NAMESPACES),
+            "namespaceSelector": outside(tuple(dict.fromkeys((*EXEMPT_NAMESPACES, namespace)))),
             "resourceRules": [
                 {
                     "apiGroups": ["*"],
@@ -104,7 +103,7 @@ def _variables(policy: Policy) -> dict[str, str]:
         "subject": "oldObject != null ? oldObject : object",
         "place": "has(request.namespace) ? request.namespace : ''",
         "name": f"has({_SUBJECT}.metadata.name) ? {_SUBJECT}.metadata.name : ''",
-        "steers": _steers(),
+        "steers": steers(policy),
         **_of_the_first_claim(policy),
         "owned": _owned(policy),
         "enforced": _enforced(policy),
@@ -117,14 +116,6 @@ def _variables(policy: Policy) -> dict[str, str]:
         "changed": _changed(policy),
         "excused": _excused(),
     }
-
-
-def _steers() -> str:
-    return cel.any_of(
-        f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.listed(kinds)}"
-        for groups in RECONCILERS.values()
-        for group, kinds in groups.items()
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +219,11 @@ def _sveltos(engine: Engine, _policy: Policy) -> list[Claim]:
 
 def _custom(engine: Engine, _policy: Policy) -> list[Claim]:
     mark, *application = engine.marks
+    carried = cel.carries(_SUBJECT, mark)
     if application:
         there = cel.carries(_SUBJECT, application[0])
-        return [Claim(_marked(mark), f"({there} ? {_value(application[0])} : '')")]
-    return [Claim(_marked(mark), _value(mark) if mark.value is None else "''")]
+        return [Claim(carried, f"({there} ? {_value(application[0])} : '')")]
+    return [Claim(carried, _value(mark) if mark.value is None else "''")]
 
 
 _CLAIMS: Final[dict[str, Callable[[Engine, Policy], list[Claim]]]] = {
@@ -286,8 +278,8 @@ def _among(subject: str, names: Names) -> str:
 
 def _label_fits(key: str, values: Names) -> str:
     labels = f"{_SUBJECT}.metadata.labels"
-    value = f"(has({labels}) && {cel.text(key)} in {labels} ? {labels}[{cel.text(key)}] : '')"
-    return cel.is_among(value, values)
+    there = [f"has({labels})", f"{cel.text(key)} in {labels}"]
+    return cel.all_of([*there, cel.is_among(f"{labels}[{cel.text(key)}]", values)])
 
 
 def _changed(policy: Policy) -> str:

@@ -4,11 +4,10 @@ import asyncio
 from typing import Any, Final
 
 from gunicorn.asgi.protocol import ASGIProtocol
-from gunicorn.workers import gasgi
-
-from webhook.tls import SHOWN
+from gunicorn.workers.gasgi import ASGIWorker
 
 from webhook.door import Loop
+from webhook.tls import SHOWN
 
 GRACE_SECONDS: Final = 2.0
 """Connections that stand idle are given this long at a stop; a review takes milliseconds."""
@@ -31,12 +30,7 @@ class _Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn ships no types
         return scope
 
 
-# The worker takes the class from its module, and has no setting for it. Should a later gunicorn do
-# otherwise, scopes lack the word, and whoever has to show a certificate is turned away.
-gasgi.ASGIProtocol = _Protocol
-
-
-class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
+class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
     """Always lets the application end in order.
 
     gunicorn's own waits for connections as long as its parent waits for it, so with an API server
@@ -45,7 +39,7 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
     """
 
     def _setup_event_loop(self) -> None:
-        self.loop = Loop(lambda: self.nr_conns)
+        self.loop = Loop(lambda: _Protocol(self), lambda: self.nr_conns)
         asyncio.set_event_loop(self.loop)
 
     async def _shutdown(self) -> None:

@@ -8,6 +8,7 @@ import yaml
 
 from certs.folder import Folder
 from glasswarden.cli.inputs import read_policy
+from glasswarden.policy.exempt import OUR_NAMESPACE
 from glasswarden.policy.policy import DEFAULT
 from glasswarden.signals.alerts import prometheus_rules
 from glasswarden.signals.dashboard import dashboard
@@ -83,14 +84,22 @@ def webhooks(
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the rules that the webhook goes by; the built-in ones without it.",
 )
-def floor_command(policy_file: Path | None) -> None:
+@click.option(
+    "--namespace",
+    default=OUR_NAMESPACE,
+    show_default=True,
+    metavar="NAME",
+    help="The namespace that the webhook is in: nothing in it is refused.",
+)
+def floor_command(policy_file: Path | None, namespace: str) -> None:
     """Print a ValidatingAdmissionPolicy that holds the plain case while the webhook is away.
 
     It refuses what the webhook would refuse for certain, and nothing else: it may stand beside the
     webhook at all times. A write that asks for break-glass passes it.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
-    click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": floor(policy)}, indent=2))
+    items = floor(policy, namespace)
+    click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
 
 
 @command.command("alerts")

@@ -33,6 +33,20 @@ def test_the_first_rule_that_fits_sets_the_mode() -> None:
     assert found["enforced"] == f"(({a})) ? true : ((({b})) ? false : (true))"
 
 
+def test_a_label_of_any_value_has_to_be_there() -> None:
+    found = variables(a_policy('modes: [{mode: audit, labels: {canary: "*"}}]'))
+    assert "'canary' in variables.subject.metadata.labels) && " in found["enforced"]
+
+
+def test_wherever_we_are_nothing_is_refused() -> None:
+    [rules, _] = floor(DEFAULT, "platform-security")
+    [expression] = rules["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+    assert {"kube-system", "glasswarden", "platform-security"} == set(expression["values"]) - {
+        "kube-node-lease",
+        "kube-public",
+    }
+
+
 def test_a_delegates_manager_is_left_to_the_webhook() -> None:
     policy = a_policy("delegations: [{name: x, managers: [robot], fields: [/spec/a]}]")
     [rules, _] = floor(policy)

@@ -96,6 +96,35 @@ def test_what_is_no_review_gets_a_clear_refusal(
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "content_type", "status"),
+    [
+        pytest.param("/validate/stranger", a_review(), "application/json", 403, id="a stranger"),
+        pytest.param("/mutate/stranger", a_review(), "application/json", 403, id="another"),
+        pytest.param(None, b"{", "application/json", 400, id="malformed"),
+        pytest.param(None, a_review(), "text/plain", 415, id="not said to be JSON"),
+        pytest.param(None, b" " * (8 * 1024 * 1024 + 1), "application/json", 413, id="too large"),
+    ],
+)
+def test_every_refusal_is_counted(
+    stage: Stage, path: str | None, body: bytes, content_type: str, status: int
+) -> None:
+    before = refusals(stage, status)
+    with connected(stage) as connection:
+        headers = {"Content-Type": content_type}
+        connection.request("POST", path or stage.path(), body, headers)
+        assert connection.getresponse().status == status
+    assert refusals(stage, status) == before + 1
+
+
+def refusals(stage: Stage, status: int) -> float:
+    with connected(stage) as connection:
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    metric = f'glasswarden_refused_requests_total{{status="{status}"}}'
+    return sum(map(float, re.findall(rf"^{re.escape(metric)} (\S+)$", text, re.MULTILINE)))
+
+
+@pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/healthz", 200),
