@@ -12,6 +12,7 @@ from correlator.classify import Scene
 from correlator.conclude import concluded
 from correlator.confirm import Confirmation
 from correlator.declared.documents import Declared, Manifests
+from correlator.declared.hooks import is_hook
 from correlator.detector.detect import Detector
 from correlator.detector.meaning import declared_form
 from correlator.detector.orphans import orphaned
@@ -167,7 +168,10 @@ class Scan:
     def judge(self, kind: Kind, key: Key, live: Object | None) -> None:
         """Compare one declared object with *live*, nothing where the cluster lacks it."""
         declared = self.declared[kind][key]
-        if live is None:
+        owner = owner_of(live or declared.manifest, self.detector.policy.engines)
+        if is_hook(declared.manifest, owner):
+            findings = []
+        elif live is None:
             group, version, name = kind
             findings = [self.detector.missing(declared, Ref(group, version, name, *key))]
         else:
@@ -262,7 +266,7 @@ class Scan:
         place = ref.group, ref.kind, ref.namespace, ref.name
         marked = owner_of(live, self.detector.policy.engines)
         owner = marked or self._reconcilers.inventory.get(place)
-        if owner is not None:
+        if owner is not None and not is_hook(live, owner):
             # Who holds which field is most of the metadata, and of no use for an orphan.
             metadata = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
             head = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata}

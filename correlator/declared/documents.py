@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
+from correlator.declared.hooks import is_hook
 from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from correlator.finding import Incomplete
-from glasswarden.kube.objects import Object
+from glasswarden.kube.objects import Object, metadata_of
 
 _SEPARATOR: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _BLANK: Final = re.compile(r"(?:\s*(?:#[^\n]*)?(?:\n|$))*(?:\.\.\.\s*)?")
@@ -97,8 +98,15 @@ def _objects(value: Any, file: str, line: int) -> list[Declared]:  # noqa: ANN40
     kind = value.get("kind")
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
         return [each for item in items for each in _objects(item, file, line)]
+    if _has_many_names(value) and is_hook(value, None):
+        return []  # each sync makes one of its own
     _check(value)
     return [Declared(value, f"{file}:{line}")]
+
+
+def _has_many_names(value: Object) -> bool:
+    metadata = metadata_of(value)
+    return "generateName" in metadata and "name" not in metadata
 
 
 def _check(value: Object) -> None:

@@ -197,6 +197,11 @@ def test_an_orphan_that_an_engine_must_keep_is_not_to_be_pruned(annotations: Obj
     assert next(iter(annotations)) in verdict.reason
 
 
+def test_flux_keeps_an_orphan_by_a_label_too() -> None:
+    labels = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
+    assert judged(an_orphan(labels=labels)).response == Response.ALERT
+
+
 def test_a_rule_for_argocd_names_one_field_of_one_object() -> None:
     assert argocd_rule(WEB, parse_path("/spec/replicas")) == (
         "ignoreDifferences:\n"

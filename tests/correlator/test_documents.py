@@ -113,3 +113,10 @@ def test_a_document_that_explodes_is_refused() -> None:
 def test_nesting_has_an_end() -> None:
     with pytest.raises(YamlInvalid):
         parse_yaml("[" * 5000 + "]" * 5000)
+
+
+def test_a_hook_that_each_sync_names_anew_is_no_object_to_compare() -> None:
+    hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\n"
+    annotated = f"{hook}  annotations: {{argocd.argoproj.io/hook: PreSync}}\n"
+    assert parse_documents(annotated, "a.yaml") == Manifests()
+    assert "no metadata.name" in parse_documents(hook, "a.yaml").incomplete[0].why

@@ -123,6 +123,44 @@ def test_a_namespace_on_a_cluster_scoped_object_is_nothing(tmp_path: Path) -> No
     assert told(scanned(live, an_object(role, namespace="prod"))) == []
 
 
+def a_job(name: str, owner: str, **annotations: str) -> Object:
+    """Return a Job with annotations, which Argo CD or Flux owns as they say."""
+    keys = {"argocd": "argocd.argoproj.io/hook", "helm": "helm.sh/hook"}
+    job = an_object("batch/v1/Job", name=name)
+    job["metadata"]["annotations"] = {keys[key]: value for key, value in annotations.items()}
+    if owner == "argocd":
+        tracked = {"argocd.argoproj.io/tracking-id": f"shop:batch/Job:prod/{name}"}
+        job["metadata"]["annotations"] |= tracked
+        return managed_by(job, an_entry("argocd-controller"))
+    return owned(job) if owner else job
+
+
+def of_argocd(name: str) -> Object:
+    config = a_declared(name)
+    tracked = {"argocd.argoproj.io/tracking-id": f"shop:/ConfigMap:prod/{name}"}
+    config["metadata"]["annotations"] = tracked
+    return managed_by(config, an_entry("argocd-controller"))
+
+
+class TestHooks:
+    """They live as long as they are to."""
+
+    @pytest.mark.parametrize("kind", ["argocd", "helm"])
+    def test_one_that_is_done_and_gone_is_not_missing(self, tmp_path: Path, kind: str) -> None:
+        live = live_in(tmp_path, of_argocd("same"), an_object("batch/v1/Job", name="other"))
+        hook = a_job("migrate", "", **{kind: "PreSync"})
+        assert told(scanned(live, a_declared("same"), hook)) == []
+
+    @pytest.mark.parametrize("kind", ["argocd", "helm"])
+    def test_one_that_is_still_there_is_no_orphan(self, tmp_path: Path, kind: str) -> None:
+        live = live_in(tmp_path, of_argocd("same"), a_job("hook", "argocd", **{kind: "PostSync"}))
+        assert told(scanned(live, a_declared("same"))) == []
+
+    def test_flux_knows_none(self, tmp_path: Path) -> None:
+        live = live_in(tmp_path, a_config("same"), a_job("old", "flux", argocd="PreSync"))
+        assert told(scanned(live, a_declared("same"))) == [("Job prod/old", "/")]
+
+
 def test_an_autoscaler_that_git_does_not_declare_is_seen(tmp_path: Path) -> None:
     scaler = an_object(
         "autoscaling/v2/HorizontalPodAutoscaler",
