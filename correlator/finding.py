@@ -41,6 +41,7 @@ class Cause(StrEnum):
     CONTROLLER = "controller"
     DEFAULTING = "defaulting"
     RECONCILIATION_FAILURE = "reconciliation-failure"
+    UNKNOWN = "unknown"
 
 
 class Response(StrEnum):
@@ -99,6 +100,8 @@ class Finding:
     """Who did it, by the ledger; none where no ledger was asked."""
     behind: str = ""
     """Whom the writer says that it wrote for: a hint from a program that people write through."""
+    was_applied: bool | None = None
+    """Whether the field was in what was applied last, where the object tells what that was."""
 
     @property
     def managers(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from correlator.finding import Finding, Hidden, Incomplete, Result, in_order
 from correlator.linking import Linking, unlinked
 from correlator.live.autoscalers import Scaled, autoscaled_in
 from correlator.live.source import Kind, KindUnavailable, Live
+from correlator.sources.patience import lasting
 from correlator.sources.reconcilers import Reconcilers, read_reconcilers
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.equality import identical
@@ -66,7 +67,7 @@ class Scan:
     """The findings of each declared object, by group, kind, namespace and name."""
     incomplete: list[Incomplete] = field(default_factory=list)
     declared: dict[Kind, dict[Key, Declared]] = field(default_factory=dict)
-    _rolling: set[Ref] = field(default_factory=set)
+    _rolling: dict[tuple[Kind, Key], Ref] = field(default_factory=dict)
     _owners: set[Owner] = field(default_factory=set)
     _strays: list[tuple[Owner, Object]] = field(default_factory=list)
     _behind: list[Finding] = field(default_factory=list)
@@ -94,7 +95,7 @@ class Scan:
     def result(self, scene: Scene, linked: Linking = unlinked) -> Result:
         """Return what was found, linked, classified and in order, with secrets hidden."""
         findings = [each for found in self.found.values() for each in found]
-        findings += [*self._behind, *self._told]
+        findings += [*lasting(self._behind, scene.now), *self._told]
         orphans = [
             orphaned(live, owner, self.manifests.revision)
             for owner, live in self._orphans()
@@ -160,14 +161,16 @@ class Scan:
         """Return *scene* with what this pass has seen."""
         return replace(
             scene,
-            rolling=frozenset(self._rolling),
+            rolling=frozenset(self._rolling.values()),
             autoscaled=self._autoscaled(),
+            following=self._reconcilers.following(self._concerned(), self.apps, scene.now),
             ignores=tuple(each.covers for each in self._reconcilers.ignores),
         )
 
     def judge(self, kind: Kind, key: Key, live: Object | None) -> None:
         """Compare one declared object with *live*, nothing where the cluster lacks it."""
         declared = self.declared[kind][key]
+        self._rolling.pop((kind, key), None)
         owner = owner_of(live or declared.manifest, self.detector.policy.engines)
         if is_hook(declared.manifest, owner):
             findings = []
@@ -181,7 +184,7 @@ class Scan:
                 if not self._is_schema_default(kind, each)
             ]
             if findings and is_rolling_out(live):
-                self._rolling.add(findings[0].ref)
+                self._rolling[kind, key] = findings[0].ref
         self.found[kind.group, kind.name, key] = findings
 
     def _is_schema_default(self, kind: Kind, finding: Finding) -> bool:
@@ -256,9 +259,21 @@ class Scan:
 
     def _ask_reconcilers(self) -> None:
         """Tell whether those who apply what is declared do so at all."""
-        found, unseen = self._reconcilers.about(frozenset(self._owners), self.apps)
+        owners = self._concerned()
+        self._reconcilers.ask_sources(self.live, owners, self.apps)
+        found, unseen = self._reconcilers.about(owners, self.apps)
         self._behind = found
         self.incomplete += unseen
+
+    def _concerned(self) -> frozenset[Owner]:
+        """Return whose reconcilers say something about what is declared.
+
+        Where nothing of it is live there are no marks to go by: it may be anybody's who has not
+        applied anything yet.
+        """
+        if self._owners or not any(self.found.values()):
+            return frozenset(self._owners)
+        return self._reconcilers.never_applied()
 
     def _remember(self, live: Object) -> None:
         """Keep *live*, which is not declared, if somebody's application claims or claimed it."""
@@ -284,7 +299,7 @@ class Scan:
                 declared.add(place)  # a kind that is declared in two versions is listed twice
                 yield owner, live
 
-    def _autoscaled(self) -> frozenset[Scaled]:
+    def _autoscaled(self) -> Scaled:
         """Return what autoscalers scale, asked for only where somebody's replicas differ."""
         findings = [each for found in self.found.values() for each in found]
         scaled, unseen = autoscaled_in(self.live, [*findings, *self._told])

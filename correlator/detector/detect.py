@@ -1,10 +1,11 @@
 """One object: what Git declares of it against what is live."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from correlator.declared.applied import last_applied
 from correlator.declared.documents import Declared
 from correlator.detector.additions import additions, injected
 from correlator.detector.defaults import is_default
@@ -13,6 +14,7 @@ from correlator.detector.managers import Managers, Party, managers_for
 from correlator.detector.meaning import declared_form
 from correlator.finding import Finding, latest_of, parse_time
 from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.lookup import value_at
 from glasswarden.kube.managed import (
     Entry,
     FieldsV1,
@@ -61,13 +63,17 @@ class Detector:
             managers_for(owner, self.policy),
         )
         entries = tuple(map(without_fields, subject.entries))
-        return [
+        found = [
             Finding(
                 ref, path, was, now, since, SOURCE, self.revision, owner,
                 tuple(map(without_fields, holders)), entries, declared.origin,
             )
             for path, was, now, holders, since in subject.found(metadata_of(live))
         ]  # fmt: skip
+        applied = last_applied(live) if any(each.live is ABSENT for each in found) else None
+        if applied is None:
+            return found
+        return [replace(each, was_applied=_holds(applied, each.field)) for each in found]
 
 
 _Found = tuple[Path, Value, Value, tuple[Entry, ...], datetime | None]
@@ -149,6 +155,10 @@ class _Subject:
             and forgets_emptiness(step.name, found.path.parent or ROOT, shape_of(self.ref))
             and is_default(found.path, found.live)
         )
+
+
+def _holds(applied: Object, path: Path) -> bool:
+    return value_at(applied, path) is not ABSENT
 
 
 def _names_field(fields: FieldsV1, path: Path) -> bool:

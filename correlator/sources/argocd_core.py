@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from correlator.declared.applied import last_applied
 from correlator.declared.documents import Declared
 from correlator.detector.detect import Detector
 from correlator.finding import UNKNOWN, Finding, Incomplete, Result
@@ -18,7 +19,7 @@ from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
 from correlator.sources.argocd_api import LOOKED_FOR, Asked, Destination, is_meant, none_meant
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, annotations_of, ref_of
+from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT
 from glasswarden.kube.reconcilers import reconciler_of
@@ -27,7 +28,6 @@ from glasswarden.policy.policy import Policy
 SOURCE: Final = "argocd-core"
 
 _APPLICATION: Final = Kind("argoproj.io", "v1alpha1", "Application")
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class _Resource(msgspec.Struct, frozen=True, rename="camel"):
@@ -143,7 +143,7 @@ class _Reading:
             yield from self._fields(live, owner, revision)
 
     def _fields(self, live: Object, owner: Owner, revision: str) -> Iterator[Finding]:
-        applied = _last_applied(live)
+        applied = last_applied(live)
         found = []
         if applied is not None:
             declared = Declared(applied, "what Argo CD applied last")
@@ -152,13 +152,6 @@ class _Reading:
             yield replace(each, source=SOURCE, owner=owner)
         if not found:  # it was applied server-side, or Git has moved on since
             yield _finding(ref_of(live), "Synced", "OutOfSync", owner, revision)
-
-
-def _last_applied(live: Object) -> Object | None:
-    try:
-        return msgspec.json.decode(str(annotations_of(live).get(_LAST_APPLIED, "")), type=dict)
-    except msgspec.DecodeError:
-        return None
 
 
 def _finding(

@@ -10,7 +10,7 @@ from correlator.classify import Scene
 from correlator.declared.documents import Declared, Manifests
 from correlator.detector.detect import Detector
 from correlator.filters import Filter
-from correlator.finding import Finding, Incomplete, Response, Result
+from correlator.finding import Cause, Finding, Incomplete, Response, Result
 from correlator.live.folder import FolderLive
 from correlator.live.source import Kind, KindUnavailable, Scope
 from correlator.scan import Scan
@@ -164,13 +164,60 @@ class TestHooks:
 def test_an_autoscaler_that_git_does_not_declare_is_seen(tmp_path: Path) -> None:
     scaler = an_object(
         "autoscaling/v2/HorizontalPodAutoscaler",
-        spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+        spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 9},
     )
     web = owned(a_deployment(replicas=5), an_entry("x", "/spec/replicas"))
     live = live_in(tmp_path, web, scaler)
     [finding] = scanned(live, a_deployment(replicas=3)).findings
     assert finding.verdict is not None
     assert finding.verdict.response == Response.IGNORE
+
+
+def a_kustomization(applied: str, ready: str) -> Object:
+    condition = {"type": "Ready", "status": ready, "reason": "BuildFailed", "message": "boom"}
+    return an_object(
+        "kustomize.toolkit.fluxcd.io/v1/Kustomization",
+        name="shop",
+        namespace="flux-system",
+        status={"lastAppliedRevision": applied, "conditions": [condition]},
+    )
+
+
+def test_an_application_that_failed_from_its_first_sync_is_told(tmp_path: Path) -> None:
+    live = live_in(tmp_path, a_kustomization("", "False"))
+    found = scanned(live, a_declared("never")).findings
+    assert [(str(each.ref), each.verdict and each.verdict.cause) for each in found] == [
+        ("Kustomization flux-system/shop", Cause.RECONCILIATION_FAILURE),
+        ("ConfigMap prod/never", Cause.RECONCILIATION_FAILURE),
+    ]
+
+
+def test_a_field_that_a_failing_application_has_not_applied_is_nobodys_doing(
+    tmp_path: Path,
+) -> None:
+    live = live_in(tmp_path, a_kustomization("main@sha1:old", "False"), a_config("web"))
+    found = {str(each.field): each for each in scanned(live, a_declared("web", a="1")).findings}
+    verdict = found["/data/a"].verdict
+    assert verdict is not None
+    assert verdict.cause == Cause.RECONCILIATION_FAILURE
+    assert "boom" in verdict.reason
+
+
+def test_a_rollout_that_has_finished_is_waited_for_no_longer(tmp_path: Path) -> None:
+    web = owned(a_deployment(replicas=3), an_entry("kustomize-controller", "/spec/minReadySeconds"))
+    web["spec"]["minReadySeconds"] = 1
+    declared = a_deployment(replicas=3, minReadySeconds=2)
+    manifests = Manifests((Declared(declared, "a.yaml:1"),), (), "abc")
+    scan = Scan(Detector(DEFAULT, "abc"), manifests, live_in(tmp_path, web))
+    scan.run()
+    [kind] = scan.declared
+
+    def is_waited_for(updated: int) -> bool:
+        scan.judge(kind, ("prod", "web"), {**web, "status": {"updatedReplicas": updated}})
+        return bool(scan.scene(Scene(DEFAULT, NOW)).rolling)
+
+    assert is_waited_for(1)
+    assert not is_waited_for(3)
 
 
 class Forbidding(FolderLive):
