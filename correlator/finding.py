@@ -23,6 +23,9 @@ UNKNOWN: Final = "(not known)"
 PART: Final = "… "
 """Begins a text of which the finding's source tells only a part."""
 
+_WORDS: Final = frozenset({HIDDEN, UNKNOWN, "Synced", "OutOfSync"})
+"""Texts that stand for a whole object and hold nothing of it."""
+
 
 class Class(StrEnum):
     """What kind of difference it is."""
@@ -172,9 +175,28 @@ def is_told(value: Value) -> bool:
 def without_secrets(finding: Finding, policy: Policy) -> Finding:
     """Return *finding* with values hidden that *policy* hides."""
     change = Change(finding.field, finding.declared, finding.live)
-    if not policy.hides(finding.ref, change):
+    if not policy.hides(finding.ref, change) and not _may_hold_secrets(finding, policy):
         return finding
     return replace(finding, declared=_hidden(finding.declared), live=_hidden(finding.live))
+
+
+def _may_hold_secrets(finding: Finding, policy: Policy) -> bool:
+    """Tell whether lines of text that stand for more than a value may hold what *policy* hides."""
+    values = (finding.declared, finding.live)
+    is_object = finding.field == ROOT
+    if not any(_is_lines(value, is_object=is_object) for value in values):
+        return False
+    return any(
+        each.kinds.fits(finding.ref)
+        and any(is_object or field.states_at(finding.field) for field in each.fields)
+        for each in policy.hidden
+    )
+
+
+def _is_lines(value: Value, *, is_object: bool) -> bool:
+    if not isinstance(value, str) or value in _WORDS:
+        return False
+    return is_object or value.startswith(PART)
 
 
 def result_as_json(result: Result) -> dict[str, Any]:

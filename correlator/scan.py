@@ -6,7 +6,7 @@ be looked at is said in the result; it never reads as "no drift".
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from correlator.classify import Scene
 from correlator.conclude import concluded
@@ -20,7 +20,7 @@ from correlator.detector.rollouts import is_rolling_out
 from correlator.finding import Finding, Hidden, Incomplete, Result, in_order
 from correlator.linking import Linking, unlinked
 from correlator.live.autoscalers import Scaled, autoscaled_in
-from correlator.live.source import Kind, KindUnavailable, Live
+from correlator.live.source import Kind, KindUnavailable, Live, NamespacesUnavailable
 from correlator.sources.patience import lasting
 from correlator.sources.reconcilers import Reconcilers, read_reconcilers
 from glasswarden.kube.compare import ABSENT
@@ -34,6 +34,9 @@ from glasswarden.kube.schema import shape_of
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name."""
+
+TOLD_EVERY: Final = 500
+"""Objects after which a kind of many is told of before it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,11 @@ class Scan:
         self._index()
         self._reconcilers = read_reconcilers(self.live)
         for done, (kind, wanted) in enumerate(self.declared.items()):
-            self.tell(Progress(done, len(self.declared), self._objects))
-            self._look_at(kind, wanted)
+            self._tell(done)
+            self._look_at(kind, wanted, done)
         self._look_for_orphans()
         self._ask_reconcilers()
-        self.tell(Progress(len(self.declared), len(self.declared), self._objects))
+        self._tell(len(self.declared))
         if self._unmanaged:
             what = f"additions in {self._unmanaged} objects"
             why = "they carry no managedFields, which tell who holds a field"
@@ -210,12 +213,18 @@ class Scan:
                 self.incomplete.append(Incomplete(str(ref), why, Hidden.NONE))
             places[ref.namespace, ref.name] = each
 
-    def _look_at(self, kind: Kind, wanted: dict[Key, Declared]) -> None:
+    def _tell(self, done: int) -> None:
+        self.tell(Progress(done, len(self.declared), self._objects))
+
+    def _look_at(self, kind: Kind, wanted: dict[Key, Declared], done: int) -> None:
         namespaces = frozenset(namespace for namespace, _ in wanted)
         seen: set[Key] = set()
+        unseen: frozenset[str] = frozenset()
         try:
             for live in self.live.objects(kind, namespaces):
                 self._objects += 1
+                if self._objects % TOLD_EVERY == 0:
+                    self._tell(done)
                 ref = ref_of(live)
                 key = ref.namespace, ref.name
                 if key in wanted:
@@ -223,11 +232,15 @@ class Scan:
                     self._judge_live(kind, key, live)
                 else:
                     self._remember(live)
+        except NamespacesUnavailable as error:
+            self.incomplete.append(error.incomplete)
+            unseen = error.namespaces
         except KindUnavailable as error:
             self.incomplete.append(error.incomplete)
             return
         for key in wanted.keys() - seen:
-            self.judge(kind, key, None)
+            if key[0] not in unseen:
+                self.judge(kind, key, None)
 
     def _judge_live(self, kind: Kind, key: Key, live: Object) -> None:
         self.judge(kind, key, live)

@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 
 from correlator.detector.rollouts import autoscaled_by
 from correlator.finding import Finding, Incomplete
-from correlator.live.source import Kind, KindUnavailable, Live
+from correlator.live.source import Kind, KindUnavailable, Live, NamespacesUnavailable
 from glasswarden.kube.paths import path_of
 
 Scaled: TypeAlias = dict[tuple[str, str, str], tuple[int, int]]
@@ -26,6 +26,8 @@ def autoscaled_in(live: Live, findings: Sequence[Finding]) -> tuple[Scaled, list
     for kind in _KINDS:
         try:
             scaled.update(map(autoscaled_by, live.objects(kind, namespaces)))
+        except NamespacesUnavailable as error:
+            unseen += [error.incomplete] if error.namespaces else []
         except KindUnavailable as error:
             if kind is _KUBERNETES:
                 unseen.append(error.incomplete)
