@@ -105,6 +105,8 @@ class Finding:
     """Whom the writer says that it wrote for: a hint from a program that people write through."""
     was_applied: bool | None = None
     """Whether the field was in what was applied last, where the object tells what that was."""
+    numbered: Path | None = None
+    """The field by the numbers that items have in the live object, where it leads through any."""
 
     @property
     def managers(self) -> tuple[str, ...]:
@@ -151,12 +153,14 @@ class Result:
     incomplete: tuple[Incomplete, ...] = ()
     looked_for: str = "drift"
     """What is not there where nothing was found."""
+    remarks: tuple[str, ...] = ()
+    """What is worth knowing, and hides nothing."""
 
 
 def joined(one: Result, other: Result) -> Result:
     """Return both as one."""
     found, unseen = one.findings + other.findings, one.incomplete + other.incomplete
-    return Result(found, unseen, one.looked_for)
+    return Result(found, unseen, one.looked_for, one.remarks + other.remarks)
 
 
 def in_order(finding: Finding) -> tuple[str, str, str, str, str]:
@@ -201,10 +205,11 @@ def _is_lines(value: Value, *, is_object: bool) -> bool:
 
 def result_as_json(result: Result) -> dict[str, Any]:
     """Return *result* in the form that programs read."""
-    return {
+    told = {
         "findings": [finding_as_json(each) for each in result.findings],
         "incomplete": [{"what": each.what, "why": each.why} for each in result.incomplete],
     }
+    return {**told, "remarks": list(result.remarks)} if result.remarks else told
 
 
 def finding_as_json(finding: Finding) -> dict[str, Any]:

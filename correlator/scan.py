@@ -15,7 +15,7 @@ from correlator.declared.documents import Declared, Manifests
 from correlator.declared.hooks import is_hook
 from correlator.detector.detect import Detector
 from correlator.detector.meaning import declared_form
-from correlator.detector.orphans import orphaned
+from correlator.detector.orphans import is_made_once, orphaned
 from correlator.detector.rollouts import is_rolling_out
 from correlator.finding import Finding, Hidden, Incomplete, Result, in_order
 from correlator.linking import Linking, unlinked
@@ -69,6 +69,7 @@ class Scan:
     found: dict[tuple[str, str, Key], list[Finding]] = field(default_factory=dict)
     """The findings of each declared object, by group, kind, namespace and name."""
     incomplete: list[Incomplete] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     declared: dict[Kind, dict[Key, Declared]] = field(default_factory=dict)
     _rolling: dict[tuple[Kind, Key], Ref] = field(default_factory=dict)
     _owners: set[Owner] = field(default_factory=set)
@@ -105,7 +106,11 @@ class Scan:
             if self.chosen(ref_of(live))
         ]
         found = sorted((*findings, *orphans), key=in_order)
-        return Result(concluded(found, scene, linked), tuple(dict.fromkeys(self.incomplete)))
+        return Result(
+            concluded(found, scene, linked),
+            tuple(dict.fromkeys(self.incomplete)),
+            remarks=tuple(self.remarks),
+        )
 
     def take(self, told: Result) -> None:
         """Take in what another source tells, except where comparing with Git tells better."""
@@ -167,7 +172,7 @@ class Scan:
             rolling=frozenset(self._rolling.values()),
             autoscaled=self._autoscaled(),
             following=self._reconcilers.following(self._concerned(), self.apps, scene.now),
-            ignores=tuple(each.covers for each in self._reconcilers.ignores),
+            ignores=(*(each.why for each in self._reconcilers.ignores), self._left_alone),
         )
 
     def judge(self, kind: Kind, key: Key, live: Object | None) -> None:
@@ -185,10 +190,21 @@ class Scan:
                 each
                 for each in self.detector.compared(declared, live)
                 if not self._is_schema_default(kind, each)
+                and not self._reconcilers.puts(owner, each)
             ]
             if findings and is_rolling_out(live):
                 self._rolling[kind, key] = findings[0].ref
         self.found[kind.group, kind.name, key] = findings
+
+    def _left_alone(self, finding: Finding) -> str:
+        """Return the mark by which Flux makes an object and leaves it alone, if it carries one."""
+        ref, owner = finding.ref, finding.owner
+        places = self.declared.get(Kind(ref.group, ref.version, ref.kind), {})
+        declared = places.get((ref.namespace, ref.name))
+        is_flux = owner is None or owner.kind == "Kustomization"
+        if declared is None or not is_flux or not is_made_once(declared.manifest):
+            return ""
+        return "by `ssa: IfNotPresent` Flux makes it where there is none, and leaves it alone"
 
     def _is_schema_default(self, kind: Kind, finding: Finding) -> bool:
         """Tell whether an addition to a custom resource says what its schema says anyway."""
@@ -209,8 +225,8 @@ class Scan:
                 continue
             places = self.declared.setdefault(Kind(ref.group, ref.version, ref.kind), {})
             if known := places.get((ref.namespace, ref.name)):
-                why = f"declared twice, in {known.origin} and {each.origin}; the latter counts"
-                self.incomplete.append(Incomplete(str(ref), why, Hidden.NONE))
+                where = f"in {known.origin} and {each.origin}"
+                self.remarks.append(f"{ref} is declared twice, {where}; the latter counts")
             places[ref.namespace, ref.name] = each
 
     def _tell(self, done: int) -> None:
@@ -251,6 +267,7 @@ class Scan:
 
     def _look_for_orphans(self) -> None:
         if not self._owners and not self.apps:
+            self._say_whose()
             return
         if self.manifests.incomplete:
             why = "what is declared could not all be read, so nothing can be called undeclared"
@@ -269,6 +286,13 @@ class Scan:
         for why, kinds in unseen.items():
             what = f"orphans among {', '.join(kinds)}"
             self.incomplete.append(Incomplete(what, why, Hidden.ORPHANS, tuple(kinds)))
+
+    def _say_whose(self) -> None:
+        """Say that nothing of what is declared is live while others are: what was renamed, perhaps."""
+        missing = {key[0] for (_, _, key), found in self.found.items() if found}
+        if any(ref_of(live).namespace in missing for _, live in self._strays):
+            why = "nothing that is declared is live, so it is not known whose they are: say --app"
+            self.incomplete.append(Incomplete("orphans", why, Hidden.ORPHANS))
 
     def _ask_reconcilers(self) -> None:
         """Tell whether those who apply what is declared do so at all."""

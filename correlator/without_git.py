@@ -28,7 +28,7 @@ def passed(told: Result, live: Live, scene: Scene, linked: Linking = unlinked) -
     around = replace(
         scene,
         autoscaled=scaled,
-        ignores=tuple(each.covers for each in reconcilers.ignores),
+        ignores=tuple(each.why for each in reconcilers.ignores),
         following=reconcilers.following(owners, frozenset(), scene.now),
     )
     lasts = Result(tuple(lasting(behind, scene.now)))

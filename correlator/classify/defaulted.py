@@ -15,7 +15,7 @@ def _fits(finding: Finding, _: Scene) -> bool:
         is_addition
         and not finding.managers
         and shape_of(finding.ref).typed
-        and is_default(finding.field, finding.live)
+        and is_default(finding.field, finding.live, finding.ref.kind)
     )
 
 

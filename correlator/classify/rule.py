@@ -44,8 +44,8 @@ class Scene:
     autoscaled: Mapping[tuple[str, str, str], tuple[int, int]] = field(default_factory=dict)
     """What autoscalers scale, by kind, namespace and name: the fewest and the most replicas."""
 
-    ignores: tuple[Callable[[Finding], bool], ...] = ()
-    """What tells whether an engine was told to leave a field alone."""
+    ignores: tuple[Callable[[Finding], str], ...] = ()
+    """What tells by which rule an engine leaves a field alone, if it does."""
 
     open_grants: Mapping[str, datetime] = field(default_factory=dict)
     """When each break-glass grant ends that is open."""

@@ -71,6 +71,12 @@ def prune_plan(orphan: Finding) -> PrunePlan:
     )
 
 
+def is_made_once(manifest: Object) -> bool:
+    """Tell whether Flux applies *manifest* only where there is no such object."""
+    marks = (annotations_of(manifest), labels_of(manifest))
+    return any(str(each.get(f"{_FLUX}ssa", "")).lower() == "ifnotpresent" for each in marks)
+
+
 def _kept_by(live: Object) -> str:
     annotations, labels = annotations_of(live), labels_of(live)
     for key, value in _DISABLED:

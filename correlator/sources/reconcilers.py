@@ -1,5 +1,6 @@
 """The reconcilers behind what was scanned: whether they follow Git, and what they applied."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -10,10 +11,12 @@ from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
 from correlator.sources import argocd, flux
 from correlator.sources.argocd import argocd_findings
 from correlator.sources.flux import flux_findings, inventory_of
-from correlator.sources.ignores import Ignore, ignores_of
+from correlator.sources.ignores import Ignore, ignores_of, system_ignores_of
 from correlator.sources.patience import is_at_work, lasting
+from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.owners import Owner
+from glasswarden.kube.paths import Path, path_of
 from glasswarden.kube.reconcilers import reconciler_of
 
 Place = tuple[str, str, str, str]
@@ -44,6 +47,8 @@ class Reconcilers:
     """Why those of a kind could not be asked."""
     applied: dict[Owner, str] = field(default_factory=dict)
     """The revision that each applied last; empty where it has applied none."""
+    common: dict[Owner, frozenset[Path]] = field(default_factory=dict)
+    """The labels and annotations that each puts on all that it applies."""
     fetched: dict[Owner, Ref] = field(default_factory=dict)
     """Where each has what it applies from, where that is an object of its own."""
 
@@ -62,6 +67,16 @@ class Reconcilers:
         incomplete += [why for owner, why in self.misread if _is_among(owner, owners)]
         return findings, incomplete
 
+    def puts(self, owner: Owner | None, finding: Finding) -> bool:
+        """Tell whether *owner* is told to add what *finding* is about: Git says so elsewhere."""
+        if finding.declared is not ABSENT or owner is None:
+            return False
+        return any(
+            finding.field in paths
+            for each, paths in self.common.items()
+            if _is_among(each, frozenset({owner}))
+        )
+
     def ask_sources(self, live: Live, owners: frozenset[Owner], apps: frozenset[str]) -> None:
         """Ask where those of *owners* and *apps* have it from: one that fails explains the rest."""
         wanted = {
@@ -76,6 +91,22 @@ class Reconcilers:
                 continue  # the reconciler itself says so too, if later
             for owner in (each for each, its in wanted.items() if found and its == ref):
                 self.says.append((owner, list(flux_findings(found or {}, owner))))
+
+    def ask_argocd(self, live: Live) -> None:
+        """Ask each Argo CD what all of its Applications ignore: one request for each."""
+        for namespace in sorted(
+            {each.namespace or "" for each in self.applied if _is_argocd(each)}
+        ):
+            try:
+                config = live.one(Ref("", "v1", "ConfigMap", namespace, "argocd-cm"))
+            except KindUnavailable:
+                continue  # an Application may live in another namespace than its Argo CD
+            owner = Owner("argocd", "", None, "Application")
+            for each in system_ignores_of(config or {}, namespace):
+                if isinstance(each, Ignore):
+                    self.ignores.append(each)
+                else:
+                    self.misread.append((owner, each))
 
     def never_applied(self) -> frozenset[Owner]:
         """Return those that fail and have applied nothing yet: no object bears their marks."""
@@ -100,9 +131,10 @@ class Reconcilers:
 
     def take(self, obj: Object, owner: Owner) -> None:
         """Take in what the own object of *owner* says."""
-        is_argocd = owner.engine == "argocd"
+        is_argocd = _is_argocd(owner)
         found = argocd_findings(obj, owner) if is_argocd else flux_findings(obj, owner)
         self.says.append((owner, list(found)))
+        self.common[owner] = frozenset(_common(obj))
         self.applied[owner] = argocd.applied_by(obj) if is_argocd else flux.applied_by(obj)
         if not is_argocd and (source := flux.source_of(obj)) is not None:
             self.fetched[owner] = source
@@ -119,6 +151,7 @@ def read_reconcilers(live: Live) -> Reconcilers:
     asked = Reconcilers()
     for name in _KINDS:
         _ask(asked, live, name)
+    asked.ask_argocd(live)
     return asked
 
 
@@ -128,6 +161,7 @@ def reconcilers_of(live: Live, owners: frozenset[Owner]) -> Reconcilers:
     for kind, app in sorted({(owner.kind, owner.app) for owner in owners if owner.app}):
         if kind in _KINDS:
             _ask(asked, live, kind, app)
+    asked.ask_argocd(live)
     return asked
 
 
@@ -144,6 +178,10 @@ def _ask(asked: Reconcilers, live: Live, name: str, app: str = "") -> None:
         asked.unseen[name] = error.incomplete
 
 
+def _is_argocd(owner: Owner) -> bool:
+    return owner.engine == "argocd"
+
+
 def _is_among(owner: Owner, wanted: frozenset[Owner]) -> bool:
     # Argo CD's marks leave the namespace out where it is Argo CD's own.
     return any(
@@ -151,6 +189,25 @@ def _is_among(owner: Owner, wanted: frozenset[Owner]) -> bool:
         and each.namespace in (None, owner.namespace)
         for each in wanted
     )
+
+
+def _common(obj: Object) -> Iterator[Path]:
+    """Yield what *obj* adds to the metadata of all that it applies."""
+    spec = _map(obj, "spec")
+    several = spec.get("sources")
+    sources = [_map(spec, "source"), *(several if isinstance(several, list) else ())]
+    kustomize = [_map(each, "kustomize") for each in sources if isinstance(each, dict)]
+    for found, labels, annotations in (
+        (_map(spec, "commonMetadata"), "labels", "annotations"),
+        *((each, "commonLabels", "commonAnnotations") for each in kustomize),
+    ):
+        yield from (path_of("metadata", "labels", key) for key in _map(found, labels))
+        yield from (path_of("metadata", "annotations", key) for key in _map(found, annotations))
+
+
+def _map(obj: Object, key: str) -> Object:
+    value = obj.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def _trouble(findings: list[Finding]) -> str:

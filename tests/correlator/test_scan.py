@@ -99,7 +99,8 @@ def test_an_object_that_is_declared_twice_is_said(tmp_path: Path) -> None:
     live = live_in(tmp_path, a_config("same", a="2"))
     result = scanned(live, a_declared("same", a="1"), a_declared("same", a="2"))
     assert told(result) == []
-    assert "declared twice" in result.incomplete[0].why
+    assert result.incomplete == ()
+    assert "declared twice" in result.remarks[0]
 
 
 def test_additions_that_cannot_be_told_are_said(tmp_path: Path) -> None:
@@ -218,6 +219,45 @@ def test_a_rollout_that_has_finished_is_waited_for_no_longer(tmp_path: Path) -> 
 
     assert is_waited_for(1)
     assert not is_waited_for(3)
+
+
+def test_what_flux_makes_once_it_leaves_alone(tmp_path: Path) -> None:
+    declared = a_declared("seed", a="1")
+    declared["metadata"]["annotations"] = {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
+    live = owned({**declared, "data": {"a": "2"}}, an_entry("some-operator", "/data/a"))
+    [finding] = scanned(live_in(tmp_path, live), declared).findings
+    assert finding.verdict is not None
+    assert finding.verdict.response == Response.IGNORE
+    assert "IfNotPresent" in finding.verdict.reason
+
+
+def test_what_an_application_adds_to_all_it_applies_is_declared_there(tmp_path: Path) -> None:
+    shop = a_kustomization("main@sha1:a", "True")
+    shop["spec"] = {"commonMetadata": {"labels": {"team": "x"}}}
+    labels = {"team": "x", "old": "y"}
+    keys = [f"/metadata/labels/{key}" for key in labels]
+    config = an_object("v1/ConfigMap", name="web", labels=labels)
+    live = owned(config, an_entry("kustomize-controller", *keys, operation="Apply"))
+    result = scanned(live_in(tmp_path, shop, live), a_declared("web"))
+    assert told(result) == [("ConfigMap prod/web", "/metadata/labels/old")]
+
+
+def test_an_application_whose_only_object_was_renamed_is_asked_for(tmp_path: Path) -> None:
+    result = scanned(live_in(tmp_path, a_config("old")), a_declared("new"))
+    assert told(result) == [("ConfigMap prod/new", "/")]
+    [incomplete] = result.incomplete
+    assert (incomplete.what, "--app" in incomplete.why) == ("orphans", True)
+
+
+def test_argocds_own_settings_are_asked_for(tmp_path: Path) -> None:
+    rule = {"resource.customizations.ignoreDifferences.ConfigMap": "jsonPointers: [/data/a]"}
+    app = an_object("argoproj.io/v1alpha1/Application", name="shop", namespace="argocd")
+    settings = an_object("v1/ConfigMap", name="argocd-cm", namespace="argocd", data=rule)
+    live = {**of_argocd("web"), "data": {"a": "2"}}
+    result = scanned(live_in(tmp_path, app, settings, live), a_declared("web", a="1"))
+    [finding] = result.findings
+    assert finding.verdict is not None
+    assert finding.verdict.response == Response.IGNORE
 
 
 class Forbidding(FolderLive):
