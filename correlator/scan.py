@@ -288,7 +288,7 @@ class Scan:
             self.incomplete.append(Incomplete(what, why, Hidden.ORPHANS, tuple(kinds)))
 
     def _say_whose(self) -> None:
-        """Say that nothing of what is declared is live while others are: what was renamed, perhaps."""
+        """Say that nothing declared is live while other objects are: renamed ones, perhaps."""
         missing = {key[0] for (_, _, key), found in self.found.items() if found}
         if any(ref_of(live).namespace in missing for _, live in self._strays):
             why = "nothing that is declared is live, so it is not known whose they are: say --app"

@@ -1,6 +1,5 @@
 """What an object says about its replicas: whether they still change, and who scales them."""
 
-from sys import maxsize
 from typing import Final
 
 from glasswarden.kube.objects import Object, metadata_of, ref_of
@@ -43,7 +42,8 @@ def autoscaled_by(scaler: Object) -> tuple[tuple[str, str, str], tuple[int, int]
     )
     if "maxReplicas" in spec:
         return place, (_number(spec, "minReplicas", 1), _number(spec, "maxReplicas", 1))
-    fewest = min(_number(spec, "minReplicaCount", 0), _number(spec, "idleReplicaCount", maxsize))
+    fewest = _number(spec, "minReplicaCount", 0)
+    fewest = min(fewest, _number(spec, "idleReplicaCount", fewest))
     return place, (fewest, _number(spec, "maxReplicaCount", _MOST_BY_KEDA))
 
 
