@@ -8,6 +8,7 @@ webhook. So it may stand beside the webhook at all times.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Final
 
 from glasswarden.kube.owners import Engine, Mark
@@ -19,9 +20,12 @@ from glasswarden.policy.matching import Names, Place
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from webhook import cel
-from webhook.registration import not_exempt, outside, steers
+from webhook.registration import PolicyTooLarge, not_exempt, outside, steers
 
 NAME: Final = "glasswarden-floor"
+LONGEST_VARIABLE: Final = 64 * 1024
+MOST_TURNS: Final = 30
+
 _USER: Final = "request.userInfo.username"
 _SUBJECT: Final = "variables.subject"
 
@@ -60,7 +64,7 @@ def _spec(policy: Policy, namespace: str) -> dict[str, Any]:
             ],
         },
         "matchConditions": _listed(_conditions(policy)),
-        "variables": _listed(_variables(policy)),
+        "variables": _listed(_bounded(_variables(policy))),
         "validations": [
             {
                 "expression": "!(variables.guarded && variables.changed && !variables.excused)",
@@ -69,6 +73,15 @@ def _spec(policy: Policy, namespace: str) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _bounded(variables: dict[str, str]) -> dict[str, str]:
+    """Return *variables*, or raise `PolicyTooLarge`: what costs too much lets every write pass."""
+    for name, expression in variables.items():
+        if len(expression) > LONGEST_VARIABLE:
+            long = f"{name!r} has {len(expression)} characters, at most {LONGEST_VARIABLE}"
+            raise PolicyTooLarge(f"the floor: {long}; write modes and markers with fewer patterns")
+    return variables
 
 
 def _listed(expressions: dict[str, str]) -> list[dict[str, str]]:
@@ -242,10 +255,22 @@ def _left(policy: Policy) -> list[Engine]:
 
 
 def _enforced(policy: Policy) -> str:
-    """Return the condition that the policy's mode for the subject is `enforce`."""
+    """Return the condition that the policy's mode for the subject is `enforce`.
+
+    Neighbouring rules that come to the same are asked together: each step of a chain is one level
+    deeper, and the API server takes only so many.
+    """
     chain = _boolean(policy.document.mode is Mode.ENFORCE)
-    for place, mode in reversed(policy.modes):
-        chain = f"({_fits(place)}) ? {_boolean(mode is Mode.ENFORCE)} : ({chain})"
+    runs = [
+        (enforces, [place for place, _ in rules])
+        for enforces, rules in groupby(policy.modes, lambda rule: rule[1] is Mode.ENFORCE)
+    ]
+    if len(runs) > MOST_TURNS:
+        raise PolicyTooLarge(
+            f"the floor: the modes turn to enforce and back more than {MOST_TURNS} times"
+        )
+    for enforces, places in reversed(runs):
+        chain = f"{cel.any_of(map(_fits, places))} ? {_boolean(enforces)} : ({chain})"
     return chain
 
 

@@ -98,7 +98,10 @@ def floor_command(policy_file: Path | None, namespace: str) -> None:
     webhook at all times. A write that asks for break-glass passes it.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
-    items = floor(policy, namespace)
+    try:
+        items = floor(policy, namespace)
+    except PolicyTooLarge as error:
+        raise click.ClickException(str(error)) from error
     click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
 
 
