@@ -16,7 +16,7 @@ from correlator.finding import Incomplete
 from glasswarden.kube.objects import Object, metadata_of
 
 _SEPARATOR: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_BLANK: Final = re.compile(r"(?:\s*(?:#[^\n]*)?(?:\n|$))*(?:\.\.\.\s*)?")
+_BLANK: Final = re.compile(r"(?:\s*(?:[#%][^\n]*)?(?:\n|$))*(?:\.\.\.\s*)?")
 
 _decode_json: Final = msgspec.json.Decoder().decode
 

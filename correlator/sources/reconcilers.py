@@ -64,7 +64,12 @@ class Reconcilers:
         ]
         kinds = {owner.kind for owner in owners}
         incomplete = [why for kind, why in self.unseen.items() if kind in kinds]
-        incomplete += [why for owner, why in self.misread if _is_among(owner, owners)]
+        # Without a name it is about all of those of one kind.
+        incomplete += [
+            why
+            for owner, why in self.misread
+            if _is_among(owner, owners) or (not owner.app and owner.kind in kinds)
+        ]
         return findings, incomplete
 
     def puts(self, owner: Owner | None, finding: Finding) -> bool:

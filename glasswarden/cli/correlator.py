@@ -64,6 +64,12 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="How to reach the API server; inside the cluster, the service account serves.",
 )
 @click.option(
+    "--argocd",
+    envvar="GLASSWARDEN_ARGOCD",
+    is_flag=True,
+    help="Also what Argo CD's Applications in the cluster call out of sync.",
+)
+@click.option(
     "--audit-folder",
     envvar="GLASSWARDEN_AUDIT_FOLDER",
     type=click.Path(file_okay=False, path_type=Path),
@@ -145,6 +151,7 @@ def command(
     logging: Path | None,
     keys: Path | None,
     kubeconfig: Path | None,
+    argocd: bool,
     audit_folder: Path | None,
     audit_tokens: Path | None,
     audit_listen: str,
@@ -178,6 +185,7 @@ def command(
         notifications=_checked(notifications),
         keys=keys,
         kubeconfig=kubeconfig,
+        argocd=argocd,
         audit=audit_folder,
         interval=interval,
         retention=retention,

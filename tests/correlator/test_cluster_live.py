@@ -35,7 +35,10 @@ class Server:
     """Answers as it is told to, by the path."""
 
     def __init__(self, **answers: Any) -> None:  # noqa: ANN401 - any JSON value
-        told = {path.replace("__", "/"): answer for path, answer in answers.items()}
+        told = {
+            path.replace("__dot__", ".").replace("__", "/"): answer
+            for path, answer in answers.items()
+        }
         self.answers = {"api": SERVED, "apis": {}, **told}
 
     def fetch(self, path: str, accept: str = "") -> bytes:  # noqa: ARG002 - as it is asked

@@ -149,3 +149,8 @@ def test_a_hook_that_each_sync_names_anew_is_no_object_to_compare() -> None:
     annotated = f"{hook}  annotations: {{argocd.argoproj.io/hook: PreSync}}\n"
     assert parse_documents(annotated, "a.yaml") == Manifests()
     assert "no metadata.name" in parse_documents(hook, "a.yaml").incomplete[0].why
+
+
+def test_a_directive_is_no_document() -> None:
+    found = parse_documents(f"%YAML 1.1\n---\n{textwrap.dedent(ONE)}", "app.yaml")
+    assert (names(found), found.incomplete) == ([("one", "app.yaml:3")], ())

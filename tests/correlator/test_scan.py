@@ -260,6 +260,14 @@ def test_argocds_own_settings_are_asked_for(tmp_path: Path) -> None:
     assert finding.verdict.response == Response.IGNORE
 
 
+def test_what_is_not_understood_of_them_is_said(tmp_path: Path) -> None:
+    rule = {"resource.customizations.ignoreDifferences.all": "jqPathExpressions: ['..']"}
+    app = an_object("argoproj.io/v1alpha1/Application", name="shop", namespace="argocd")
+    settings = an_object("v1/ConfigMap", name="argocd-cm", namespace="argocd", data=rule)
+    result = scanned(live_in(tmp_path, app, settings, of_argocd("web")), a_declared("web"))
+    assert [each.what for each in result.incomplete] == ["ignoreDifferences of argocd-cm"]
+
+
 class Forbidding(FolderLive):
     """Refuses to list one kind."""
 
