@@ -42,7 +42,7 @@ class SpoolDamaged(LedgerError):
 
 
 class MigrationNeeded(LedgerError):
-    """The database's tables are not of this version; run `glasswarden ledger migrate`."""
+    """The database's tables are not of this version; migrate them, or run a later program."""
 
 
 class RecordMalformed(LedgerError):

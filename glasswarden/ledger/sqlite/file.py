@@ -102,6 +102,11 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     application, version = schema.mark_of(connection)
     if application != schema.APPLICATION:
         raise LedgerMissing(f"{path} is no ledger")
+    if version > schema.VERSION:
+        raise MigrationNeeded(
+            f"the ledger {path} has tables of version {version}, which this program, of"
+            f" {schema.VERSION}, does not know; run a later glasswarden"
+        )
     if version != schema.VERSION:
         raise MigrationNeeded(
             f"the ledger {path} has tables of version {version}, this program of {schema.VERSION};"
