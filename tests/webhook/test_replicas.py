@@ -141,7 +141,7 @@ def test_while_the_ledger_is_away_each_counts_its_own_and_nobody_is_kept_out(
     async def scenes(one: Replica, other: Replica) -> None:
         await one.ask("web")
         for replica in (one, other):
-            monkeypatch.setattr(replica.link, "open_grants", away)
+            monkeypatch.setattr(replica.link, "ask", away)
         assert TOO_MANY in (await one.ask("api"))[1]
         assert (await other.ask("api"))[1] == ""
 

@@ -228,8 +228,7 @@ class Printer:
         told = [f"{verdict}: {counted(tally.records, 'record')} in {chains} {ends}"]
         if tally.later:
             later = counted(tally.later, "record")
-            told.append(f"{later} of a later version: they are in place, but a later glasswarden")
-            told.append("must say whether they are found by what they mean.")
+            told.append(f"{later} of a later version; only that one can verify all of them")
         if log is not None:
             broken = counted(log.broken, "broken line")
             told.append(f"audit log: {counted(log.events, 'event')}, {broken}")
