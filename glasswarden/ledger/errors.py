@@ -42,7 +42,11 @@ class SpoolDamaged(LedgerError):
 
 
 class MigrationNeeded(LedgerError):
-    """The database's tables are not of this version; migrate them, or run a later program."""
+    """The database's tables are not of this version; run `glasswarden ledger migrate`."""
+
+
+class LaterTables(MigrationNeeded):
+    """The database's tables are of a version that this program does not know; run a later one."""
 
 
 class RecordMalformed(LedgerError):

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from glasswarden.ledger.bodies import Bodies
-from glasswarden.ledger.errors import LedgerMissing, LedgerUnavailable, MigrationNeeded
+from glasswarden.ledger.errors import LaterTables, LedgerMissing, LedgerUnavailable, MigrationNeeded
 from glasswarden.ledger.sqlite import schema
 from glasswarden.ledger.sqlite.driver import SqliteLedger
 from glasswarden.ledger.sqlite.failures import failure_of
@@ -103,7 +103,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if application != schema.APPLICATION:
         raise LedgerMissing(f"{path} is no ledger")
     if version > schema.VERSION:
-        raise MigrationNeeded(
+        raise LaterTables(
             f"the ledger {path} has tables of version {version}, which this program, of"
             f" {schema.VERSION}, does not know; run a later glasswarden"
         )
