@@ -45,6 +45,10 @@ class MigrationNeeded(LedgerError):
     """The database's tables are not of this version; run `glasswarden ledger migrate`."""
 
 
+class LaterTables(MigrationNeeded):
+    """The database's tables are of a version that this program does not know; run a later one."""
+
+
 class RecordMalformed(LedgerError):
     """What is stored is no record."""
 

@@ -42,6 +42,9 @@ class Ledger(Protocol):
     def ask(self, question: Question) -> list[Record]:
         """Return the records that *question* wants, newest first, no more than its limit."""
 
+    def found(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first.
 

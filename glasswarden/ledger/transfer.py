@@ -1,9 +1,9 @@
 """A ledger as lines of text, and back: the same bytes, whichever database they came from."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from glasswarden.ledger.errors import LedgerConflict, LedgerError, RecordMalformed
 from glasswarden.ledger.fsck.testimony import heard_in
@@ -17,8 +17,16 @@ BATCH: Final = 1000
 """Records that are committed together."""
 
 
+Batch: TypeAlias = dict[int, Record]
+"""Records by the number of their line."""
+
+
 class LineRejected(LedgerError):
     """A line is no record, or not the one that was exported; what came before it is stored."""
+
+
+def _stop(error: LedgerError) -> None:
+    raise error
 
 
 def exported(
@@ -26,34 +34,49 @@ def exported(
     since: datetime | None = None,
     until: datetime | None = None,
     tickets: Collection[str] = (),
+    left_out: Callable[[LedgerError], None] = _stop,
 ) -> Iterator[bytes]:
-    """Yield the records of *ledger* as lines, by id: the same ledger, the same lines."""
+    """Yield the records of *ledger* as lines, by id: the same ledger, the same lines.
+
+    A row that no line could give back exactly ends it, unless *left_out* takes it down.
+    """
     wanted = frozenset(map(searchable, tickets))
     for row in ledger.oldest_first(since):
         if until is not None and row.columns.time >= until:
             continue
-        if not wanted or row.columns.ticket in wanted:
-            yield line_of(read_record(row.body, row.digest, row.signature))
+        if wanted and row.columns.ticket not in wanted:
+            continue
+        try:
+            line = line_of(read_record(row.body, row.digest, row.signature))
+        except RecordMalformed as error:
+            place = f"{row.columns.writer}#{row.columns.sequence}"
+            left_out(RecordMalformed(f"{place}: {error}"))
+        else:
+            yield line
 
 
-def imported(ledger: Ledger, lines: Iterable[bytes]) -> Iterator[int]:
-    """Store the records in *lines*; yield how many are, after each commit.
+def imported(
+    ledger: Ledger, lines: Iterable[bytes], left_out: Callable[[LedgerError], None] = _stop
+) -> Iterator[int]:
+    """Store the records in *lines*; yield how many lines were read, after each commit.
 
-    What is there already is passed over: an import that was interrupted is repeated.
+    What is there already is passed over: an import that was interrupted is repeated. A line that
+    is rejected ends it, once all before is stored, unless *left_out* takes it down.
     """
-    batch: list[Record] = []
+    batch: Batch = {}
     number = 0
     for number, line in enumerate(lines, start=1):
         try:
-            batch.append(_verified(line))
+            batch[number] = _verified(line)
         except RecordMalformed as error:
-            _store(ledger, batch)
-            raise LineRejected(f"line {number}: {error}") from error
+            _store(ledger, batch, left_out)
+            batch = {}
+            left_out(LineRejected(f"line {number}: {error}"))
         if len(batch) == BATCH:
-            _store(ledger, batch)
+            _store(ledger, batch, left_out)
             yield number
-            batch = []
-    _store(ledger, batch)
+            batch = {}
+    _store(ledger, batch, left_out)
     yield number
 
 
@@ -64,14 +87,19 @@ def _verified(line: bytes) -> Record:
     return record
 
 
-def _store(ledger: Ledger, batch: list[Record]) -> None:
+def _store(ledger: Ledger, batch: Batch, left_out: Callable[[LedgerError], None]) -> None:
     # By place: ids follow the clock, which may have jumped back while a chain was written.
-    records = sorted(batch, key=lambda record: (record.entry.writer, record.entry.sequence))
+    placed = sorted(batch.items(), key=lambda each: (each[1].entry.writer, each[1].entry.sequence))
     try:
-        ledger.append(records)
-    except LedgerConflict as error:
-        raise LineRejected(str(error)) from error
-    if tickets := {each.entry.ticket for each in batch if isinstance(each.entry, Held)}:
+        ledger.append([record for _, record in placed])
+    except LedgerConflict:
+        for number, record in placed:  # one by one, to say which
+            try:
+                ledger.append([record])
+            except LedgerConflict as error:
+                left_out(LineRejected(f"line {number}: {error}"))
+    held = (each.entry for each in batch.values() if isinstance(each.entry, Held))
+    if tickets := {each.ticket for each in held}:
         _hold_again(ledger, tickets)
 
 

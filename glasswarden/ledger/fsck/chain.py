@@ -22,7 +22,7 @@ from glasswarden.ledger.fsck.row import faults_of
 from glasswarden.ledger.fsck.testimony import Claim
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Row
-from glasswarden.ledger.record import GENESIS, AnyEntry, Closed, Opened, Tombstone
+from glasswarden.ledger.record import GENESIS, AnyEntry, Closed, Opened, Tombstone, is_later
 
 LIST_OF_CHAINS: Final = "the ledger's list of chains"
 """Who claims what is not signed: the database itself."""
@@ -57,6 +57,9 @@ class ChainCheck:
         self.sequence = anchor.sequence - 1 if anchor else 0
         """The last place that was seen."""
         self.records = 0
+        self.later = 0
+        """How many of them a later version of the program wrote."""
+
         self.is_closed = False
         self._verified = (anchor.sequence, anchor.digest) if anchor else None
         self._trust = trust
@@ -76,6 +79,8 @@ class ChainCheck:
         """Return what is wrong with *row*, or with what is missing before it."""
         self.records += 1
         entry, found = faults_of(row, self._trust)
+        if entry is not None and is_later(entry):
+            self.later += 1
         sequence = row.columns.sequence
         if sequence < 1:
             self._is_clean = False

@@ -35,6 +35,9 @@ class Tally:
     closed: int = 0
     """How many of them end with a signed closing; the others run still, or were killed."""
 
+    later: int = 0
+    """How many records a later version wrote: what they mean is not verified, their place is."""
+
     keys: frozenset[str] = frozenset()
     places: dict[str, Place] = field(default_factory=dict)
     """How far each chain was verified."""
@@ -130,6 +133,7 @@ class Fsck:
         yield from check.end()
         tally.records = seen + check.records
         tally.closed += check.is_closed
+        tally.later += check.later
         tally.done += 1
         self._remember(check)
         self._tick(tally)

@@ -84,6 +84,10 @@ class PostgresLedger:
         """Return the records that *question* wants, newest first, no more than its limit."""
         return self._records(*statement_of(question))
 
+    def found(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+        return self._rows(*statement_of(question, SELECTED))
+
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
         return self._records(OPEN_GRANTS, [searchable(cluster), now])

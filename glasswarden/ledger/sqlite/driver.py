@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from glasswarden.ledger.bodies import Bodies
 from glasswarden.ledger.errors import HoldAdded, LedgerConflict
@@ -104,6 +104,11 @@ class SqliteLedger:
         """Return the records that *question* wants, newest first, no more than its limit."""
         statement = statement_of(question)
         return self._records(statement.text, *statement.values)
+
+    def found(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+        statement = statement_of(question, _ROW)
+        return self._as_rows(self._session.query(statement.text, *statement.values))
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
@@ -267,12 +272,11 @@ class SqliteLedger:
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
     def _rows(self, test: str, order: str, *values: object) -> list[Row]:
+        statement = f"SELECT {_ROW} FROM record WHERE {test} ORDER BY {order} LIMIT ?"  # noqa: S608
+        return self._as_rows(self._session.query(statement, *values, ROWS_AT_ONCE))
+
+    def _as_rows(self, found: list[Any]) -> list[Row]:
         unpack = self._bodies.unpack
-        found = self._session.query(
-            f"SELECT {_ROW} FROM record WHERE {test} ORDER BY {order} LIMIT ?",  # noqa: S608
-            *values,
-            ROWS_AT_ONCE,
-        )
         return [
             Row(restored(columns), unpack(body), digest.hex(), signature, separated(fields))
             for *columns, fields, body, digest, signature in found
