@@ -131,11 +131,15 @@ def _held(write: Write, live: Stamp | None) -> tuple[str, ...]:
 def _restored(write: Write, policy: Policy, now: datetime) -> Marks:
     """Return what undoes a reconciler's hand on ours: Git neither asks, approves nor closes."""
     before, after = write.glass.before, write.glass.after
-    if live_grant(write, policy, now) is None and waiting_petition(write, policy, now) is None:
+    live, waiting = live_grant(write, policy, now), waiting_petition(write, policy, now)
+    if live is None and waiting is None:
         over = not before.texts.keys().isdisjoint(names.HOOKS_OWN)
         return _CLEARED if over else dict.fromkeys(names.HOOKS_OWN)
-    differing = (name for name in names.ANNOTATIONS if before.get(name) != after.get(name))
-    return {name: before.get(name) for name in differing}
+    right = {name: before.get(name) for name in names.ANNOTATIONS}
+    # A token that does not count, one that Git itself had brought, would count as ours.
+    right |= {names.GRANT: None} if live is None else {}
+    right |= {names.REQUEST: None, names.APPROVAL: None} if waiting is None else {}
+    return {name: text for name, text in right.items() if text != after.get(name)}
 
 
 def _kept(write: Write, policy: Policy, now: datetime) -> Marks:

@@ -302,6 +302,31 @@ def test_without_the_mutating_webhook_nobody_gets_in(
     refused(web.annotate("responder", **ASK, grant=token))
 
 
+def test_git_brings_no_stamp_back_while_the_mutating_webhook_is_away(
+    web: Web, guard: Guard, flux_account: Caller, request: pytest.FixtureRequest
+) -> None:
+    both: Any = webhook_configuration(guard.url, guard.certificates.authority, guard.policy)
+    [mutating] = [each for each in both["items"] if each["kind"].startswith("Mutating")]
+    done(web.annotate("responder", **ASK))
+    stood = web.annotations
+    done(web.annotate("responder", reason=None))
+    request.addfinalizer(lambda: guard.cluster.apply(mutating))
+    guard.cluster.as_("admin").kubectl("delete", "-f", "-", stdin=mutating)
+    manifest = by_flux(deployment("web", web.namespace), "shop")
+    declared = {f"{PREFIX}{name}": text for name, text in stood.items()}
+    manifest["metadata"]["annotations"] |= declared
+    apply = ("apply", "--server-side", "--field-manager=kustomize-controller")
+
+    def brought() -> bool:
+        flux_account.kubectl(*apply, "--force-conflicts", "-f", "-", stdin=manifest)
+        return "grant" in web.annotations
+
+    eventually(brought, "the registration to go")
+    for edit in (web.image("responder", "2"), web.scale("responder", 9)):
+        assert "denied the request" in edit.stderr
+    assert "it was applied, from Git or by hand" in refused(web.image("responder", "2"))
+
+
 def test_the_reconciler_goes_on_meanwhile(web: Web, flux_account: Caller) -> None:
     done(web.annotate("responder", **ASK))
     before = web.annotations

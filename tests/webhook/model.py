@@ -111,6 +111,18 @@ class Server:
         new.setdefault("spec", {}).update(spec or {})
         if manager in APPLIERS:
             _own(new, manager, texts or {})
+        return self._submit(actor, new, dry_run=dry_run, manager=manager)
+
+    def disown(self, actor: Actor, name: str = "web") -> Decision:
+        """Wipe who owns which field, as anybody can; return the verdict."""
+        new = copy.deepcopy(self.objects[name])
+        new["metadata"].pop("managedFields", None)
+        return self._submit(actor, new)
+
+    def _submit(
+        self, actor: Actor, new: Object, *, dry_run: bool = False, manager: str = "kubectl-edit"
+    ) -> Decision:
+        old = self.objects[new["metadata"]["name"]]
         request = _request(Operation.UPDATE, actor, old, new, dry_run=dry_run, manager=manager)
         if self.up and self._is_asked(old, new):
             self._mutate(request, new)
@@ -176,16 +188,16 @@ class Server:
 def a_server(policy: Policy) -> Server:
     """Return a server with Flux's Deployments web and api in the unmanaged Namespace shop."""
     server = Server(policy)
-    server.put(
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": "shop", "uid": "ns-1", "labels": {}},
-        }
-    )
+    server.put(a_namespace())
     for name, uid in (("web", "0b6f9e0c"), ("api", "77aa01b2")):
         server.put(a_deployment(name, uid))
     return server
+
+
+def a_namespace() -> Object:
+    """Return the Namespace shop, which nobody manages."""
+    metadata = {"name": "shop", "uid": "ns-1", "labels": {}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def a_deployment(name: str, uid: str) -> Object:
@@ -253,18 +265,23 @@ def _trace_scale(obj: Object) -> None:
 
 
 def _own(obj: Object, manager: str, texts: Texts) -> None:
-    """Put down what *manager* applies, as the API server does before it asks any webhook."""
+    """Put down what *manager* applies, as the API server does before it asks any webhook.
+
+    What it applied before, and applies no longer, goes.
+    """
     owned: Object = {
         f"f:{names.PREFIX}{key}": {} for key, text in texts.items() if text is not None
     }
-    entry = {
-        "manager": manager,
-        "operation": "Apply",
-        "fieldsV1": {"f:metadata": {"f:annotations": owned}} if owned else {},
-    }
     entries = metadata_of(obj).get("managedFields", [])
-    kept = [each for each in entries if (each["manager"], each["operation"]) != (manager, "Apply")]
-    obj["metadata"]["managedFields"] = [*kept, entry]
+    others = [
+        each for each in entries if (each["manager"], each["operation"]) != (manager, "Apply")
+    ]
+    for entry in (each for each in entries if each not in others):
+        for key in entry["fieldsV1"]["f:metadata"]["f:annotations"].keys() - owned.keys():
+            obj["metadata"]["annotations"].pop(key.removeprefix("f:"), None)
+    fields = {"f:metadata": {"f:annotations": owned}}
+    applied = {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+    obj["metadata"]["managedFields"] = [*others, applied]
 
 
 def _apply(obj: Object, edit: Mapping[str, Any]) -> None:

@@ -733,6 +733,29 @@ class TestForgery:
         assert server.live() is None
         assert refused(server.update(RESPONDER, spec=MORE))
 
+    def test_nor_is_it_put_back_while_a_request_waits(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        texts = dict(server.annotations())
+        server.annotate(RESPONDER, reason=None)
+        server.annotate(DEVELOPER, ASK_CHANGE)
+        server.up = False
+        server.update(FLUX_CONTROLLER, texts=texts, manager=KUSTOMIZE)
+        server.up = True
+        server.update(FLUX_CONTROLLER, manager=KUSTOMIZE)
+        assert server.live() is None
+        assert "grant" not in server.annotations()
+
+    def test_nor_by_wiping_whose_it_is(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        texts = dict(server.annotations())
+        server.annotate(RESPONDER, reason=None)
+        server.up = False
+        server.update(FLUX_CONTROLLER, texts=texts, manager=KUSTOMIZE)
+        assert "it was issued for another write" in refused(server.disown(RESPONDER))
+        server.up = True
+        assert server.disown(RESPONDER).allowed
+        assert server.annotations() == {}
+
     def test_nobody_makes_it_theirs_and_so_ends_it(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         texts = {"grant": server.annotations()["grant"]}
