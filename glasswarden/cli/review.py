@@ -9,8 +9,7 @@ from typing import Final
 
 import click
 
-from correlator.declared import Release, parse_address
-from correlator.filters import Filter
+from correlator.audit.log import AuditLog
 from correlator.finding import Finding
 from correlator.grants.grant import Grant, grants_of
 from correlator.grants.stories import stories_since
@@ -25,10 +24,10 @@ from correlator.review.model import Ignore, Review, as_json
 from correlator.sources.ignores import Ignore as Rule
 from correlator.sources.reconcilers import read_reconcilers
 from correlator.standing import UNKNOWN, Looked, NotKnown, Standings
+from glasswarden.cli.audit import audit_log_from, audit_log_option
+from glasswarden.cli.comparison import Comparison
 from glasswarden.cli.connection import access_to
-from glasswarden.cli.drift.causes import causes_from
-from glasswarden.cli.drift.passes import of_cluster, of_folder
-from glasswarden.cli.drift.request import CannotLook, Request, explained
+from glasswarden.cli.drift.request import CannotLook
 from glasswarden.cli.inputs import read_policy
 from glasswarden.cli.ledger.clusters import cluster_of
 from glasswarden.cli.ledger.masks import masks_at
@@ -72,18 +71,24 @@ class Looking:
     """The objects as they were taken from the cluster, which is not asked then."""
     namespace: str
     app: str
+    audit: AuditLog | None
     unknown: list[str] = field(default_factory=list)
 
     def grants(self, since: datetime, *, is_live: bool) -> list[Grant]:
         """Return the grants since *since*, with what became of their fields."""
         with opened(self.address) as ledger:
             story = stories_since(ledger, since, self.cluster)
-        wanted = [each for each in story if self._wants(each)]
+        wanted = [each for each in story if self._wants(each) and not self._is_lost(each)]
         return grants_of(wanted, self._standings() if is_live and wanted else lambda *_: UNKNOWN)
 
     def _wants(self, attempt: Attempt) -> bool:
         here = not self.namespace or attempt.namespace == self.namespace
         return here and (not self.app or attempt.app in ("", self.app))
+
+    def _is_lost(self, attempt: Attempt) -> bool:
+        """Tell whether the audit log shows that *attempt* was never stored."""
+        witness = self.audit.index.witnesses.get(attempt.id) if self.audit else None
+        return witness is not None and witness.stored is False
 
     def _standings(self) -> Standings:
         try:
@@ -108,33 +113,29 @@ class Looking:
 
     def findings(self, git: str, path: str, values: tuple[Path, ...]) -> list[Finding] | None:
         """Return what differs from Git now; without Git, which direct writes still stand."""
-        request = Request(
-            parse_address(git),
-            path,
-            Release(self.app, self.namespace, tuple(each.absolute() for each in values)),
-            Scope(self.namespace, self.namespace or "default"),
-            Filter(self.app, self.namespace),
-            self.policy,
-            confirm=False,
-        )
         if not git:
             what = "Additions, missing objects and candidates for pruning"
             self.unknown.append(f"{what}: without --git, only recorded writes were looked at.")
         try:
-            with (
-                explained(),
-                causes_from(self.address, self.keys, self.cluster or None, self.policy) as causes,
-            ):
-                result = (
-                    of_folder(request, self.folder, causes)
-                    if self.folder is not None
-                    else of_cluster(request, self.kubeconfig, causes)
-                )
+            result = self._comparison().made(git, path, values)
         except CannotLook as error:
             self.unknown.append(f"What differs today: {error.message}")
             return None
         self.unknown += [f"{each.what}: {each.why}" for each in result.incomplete]
         return list(result.findings)
+
+    def _comparison(self) -> Comparison:
+        return Comparison(
+            self.address,
+            self.keys,
+            self.cluster,
+            self.policy,
+            self.namespace,
+            self.app,
+            self.folder,
+            self.kubeconfig,
+            self.audit,
+        )
 
     def ignores(self, findings: Sequence[Finding]) -> list[Ignore]:
         """Return the rules that leave differences alone, and for how many each is today."""
@@ -187,6 +188,7 @@ class Looking:
 @live_option
 @click.option("--no-live", is_flag=True, help="Go by the ledger alone; ask no cluster.")
 @click.option("--kubeconfig", envvar="KUBECONFIG", type=_FILE, help="How to reach the cluster.")
+@audit_log_option
 @click.option(
     "--policy", "policy_file", envvar="GLASSWARDEN_POLICY", type=_FILE, help="The policy."
 )
@@ -211,6 +213,7 @@ def command(
     folder: Path | None,
     no_live: bool,
     kubeconfig: Path | None,
+    audit_logs: tuple[Path, ...],
     policy_file: Path | None,
     form: str | None,
     output: Path | None,
@@ -221,7 +224,8 @@ def command(
       glasswarden review --since 7d --git . --path deploy/prod -o review.md
 
     From the ledger's records, the grants, the history that `glasswarden correlator` keeps, and a
-    look at the cluster. What could not be known is said at the end.
+    look at the cluster; with --audit-log, what no record explains is put down to whom the log
+    proves. What could not be known is said at the end.
     """  # noqa: D301 - the backslash keeps click from joining the lines
     if since >= (time := now()):
         raise click.BadParameter("it lies in the future", param_hint="--since")
@@ -237,8 +241,12 @@ def command(
             limit=PAGE,
         )
         attempts = attempts_for(ledger, question)
-    looking = Looking(address, keys, name, policy, kubeconfig, folder, namespace, app)
-    seen = _seen(looking, period, git, path, values, is_live=not no_live)
+    with audit_log_from(audit_logs, policy) as audit:
+        looking = Looking(address, keys, name, policy, kubeconfig, folder, namespace, app, audit)
+        looking.unknown += [
+            f"{each.what}: {each.why}" for each in (audit.incomplete if audit else ())
+        ]
+        seen = _seen(looking, period, git, path, values, is_live=not no_live)
     _write(compose(period, attempts, seen, time), form or _by_name(output), output)
 
 

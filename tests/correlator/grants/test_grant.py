@@ -7,7 +7,7 @@ import pytest
 
 from correlator.grants.grant import Grant, State, grants_of
 from correlator.standing import Answer, Standing
-from glasswarden.ledger.record import Attempt
+from glasswarden.ledger.record import Attempt, ChangedField
 from tests.correlator.link.builders import at, wrote
 
 HALF_AN_HOUR = timedelta(minutes=30)
@@ -98,3 +98,15 @@ def test_a_grant_that_had_expired_was_not_taken_over() -> None:
     again = granted(40, "issued", grant="g2", grant_expires=at(60))
     _, older = grants_of([*STORY, again], lambda _a, _c: Standing())
     assert older.closed is None
+
+
+def test_a_write_that_was_never_stored_hides_no_debt() -> None:
+    """A record tells of an attempt: 8 is live, so 12 was not stored, or is gone again."""
+    story = (*STORY, granted(2, "used", "/spec/replicas", old=8, new=12))
+
+    def standing(_attempt: Attempt, change: ChangedField) -> Standing:
+        return Standing(Answer.YES if change.new == 8 else Answer.NO, Answer.NO)
+
+    [grant] = grants_of(story, standing)
+    assert grant.state(at(31)) is State.OVERDUE
+    assert [field.change.new for field in grant.fields] == [8]

@@ -1,0 +1,59 @@
+"""What differs from Git now, with its causes: for commands that tell of it among other things."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from correlator.audit.log import AuditLog
+from correlator.declared import Release, parse_address
+from correlator.filters import Filter
+from correlator.finding import Result
+from correlator.live.source import Scope
+from glasswarden.cli.drift.causes import causes_from
+from glasswarden.cli.drift.passes import of_cluster, of_folder
+from glasswarden.cli.drift.request import Request, explained
+from glasswarden.policy.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compares as `drift` does, by one ledger."""
+
+    address: str
+    """The ledger's."""
+    keys: Path | None
+    cluster: str
+    policy: Policy
+    namespace: str
+    app: str
+    folder: Path | None
+    """The objects as they were taken from the cluster, which is not asked then."""
+    kubeconfig: Path | None
+    audit: AuditLog | None = None
+    home: str = ""
+    """The namespace of objects that name none, where all namespaces count."""
+
+    def made(self, git: str, path: str, values: tuple[Path, ...] = ()) -> Result:
+        """Return what differs from *git*; without it, which direct writes still stand.
+
+        Raises `CannotLook`.
+        """
+        cluster = self.cluster or None
+        with (
+            explained(),
+            causes_from(self.address, self.keys, cluster, self.policy, self.audit) as causes,
+        ):
+            request = self._request(git, path, values)
+            if self.folder is not None:
+                return of_folder(request, self.folder, causes)
+            return of_cluster(request, self.kubeconfig, causes)
+
+    def _request(self, git: str, path: str, values: tuple[Path, ...]) -> Request:
+        return Request(
+            parse_address(git),
+            path,
+            Release(self.app, self.namespace, tuple(each.absolute() for each in values)),
+            Scope(self.namespace, self.namespace or self.home or "default"),
+            Filter(self.app, self.namespace),
+            self.policy,
+            confirm=False,
+        )
