@@ -99,6 +99,8 @@ class Finding:
     """Who did it, by the ledger; none where no ledger was asked."""
     behind: str = ""
     """Whom the writer says that it wrote for: a hint from a program that people write through."""
+    generation: int = 0
+    """How often the live object's spec was written, where that is counted and was looked at."""
 
     @property
     def managers(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from glasswarden.kube.diff import ABSENT, Change
-from glasswarden.kube.objects import Object, Ref, metadata_of
+from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of
 from glasswarden.kube.verbs import inferred_verb
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, Cut, new_id
@@ -72,7 +72,7 @@ def entry_of(
         object_uid=ref.uid,
         old_resource_version=_text(old, "resourceVersion"),
         new_resource_version=_text(new, "resourceVersion"),
-        generation=_generation(new or old),
+        generation=generation_of(new or old),
         engine=owner.engine if owner else "",
         app=owner.app if owner else "",
         app_kind=owner.kind if owner else "",
@@ -110,11 +110,6 @@ def _extra(request: Request) -> dict[str, tuple[str, ...]]:
 def _text(obj: Object, name: str) -> str:
     value = metadata_of(obj).get(name)
     return value if isinstance(value, str) else ""
-
-
-def _generation(obj: Object) -> int:
-    value = metadata_of(obj).get("generation")
-    return value if isinstance(value, int) else 0
 
 
 def _fingerprint(write: Write, changes: tuple[ChangedField, ...]) -> str:

@@ -5,6 +5,8 @@ from typing import Final
 
 from gunicorn.workers.gasgi import ASGIWorker
 
+from webhook.door import Loop
+
 GRACE_SECONDS: Final = 2.0
 """Connections that stand idle are given this long at a stop; a review takes milliseconds."""
 
@@ -19,6 +21,10 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
     that keeps its connections it is killed before the application hears of the stop; and at Ctrl-C
     the application is not told at all.
     """
+
+    def _setup_event_loop(self) -> None:
+        self.loop = Loop(lambda: self.nr_conns)
+        asyncio.set_event_loop(self.loop)
 
     async def _shutdown(self) -> None:
         for server in self.servers:

@@ -22,7 +22,7 @@ from glasswarden.kube.managed import (
     without_fields,
 )
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
+from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of, ref_of
 from glasswarden.kube.owners import owner_of
 from glasswarden.kube.paths import ROOT, Key, Path, path_of
 from glasswarden.kube.schema import shape_of
@@ -65,6 +65,7 @@ class Detector:
             Finding(
                 ref, path, was, now, since, SOURCE, self.revision, owner,
                 tuple(map(without_fields, holders)), entries, declared.origin,
+                generation=generation_of(live),
             )
             for path, was, now, holders, since in subject.found(metadata_of(live))
         ]  # fmt: skip

@@ -13,7 +13,7 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import changes
 from glasswarden.kube.managed import entries_of, owners_at, without_fields
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.objects import Object, Ref, generation_of, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT
 
@@ -54,6 +54,8 @@ def _fields(live: Object, normalised: Object, wanted: Object, owner: Owner) -> I
             SOURCE,
             owner=owner,
             holders=tuple(map(without_fields, holders)),
+            entries=tuple(map(without_fields, entries)),
+            generation=generation_of(live),
         )
 
 

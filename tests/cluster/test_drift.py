@@ -275,7 +275,7 @@ def test_an_authority_that_a_controller_injects_is_its_own(
     manifest["webhooks"][0]["clientConfig"]["caBundle"] = PLACEHOLDER
     declare(git, manifest)
     api = Api(cluster.as_("admin"))
-    api.apply(marked(manifest), OWNER)
+    api.apply(marked(manifest, app=namespace), OWNER)
     patch = [put("/webhooks/0/clientConfig/caBundle", AUTHORITY)]
     api.patch(manifest, patch, "cert-manager-cainjector")
     try:
