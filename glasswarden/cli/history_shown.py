@@ -23,7 +23,12 @@ COLORS: Final = {
     Fate.STORED: "green",
     Fate.UNRECORDED: "yellow",
 }
-_WHOLE: Final = {"CREATE": "created", "DELETE": "deleted"}
+_WHOLE: Final = {
+    "CREATE": "created",
+    "DELETE": "deleted",
+    "PATCH": "patched",
+    "REPLACE": "replaced",
+}
 
 
 def show_table(steps: Sequence[Step]) -> None:

@@ -112,6 +112,27 @@ def test_a_review_names_whom_the_audit_log_proves(folder: Path) -> None:
     assert "lead" in unexplained["why"]
 
 
+def test_a_history_by_the_folder_alone(folder: Path) -> None:
+    """Of the Deployment each step is on record; of the ConfigMap only the audit log knows."""
+    web = asked(folder, "history", "deploy/web", "-n", "shop", "--field", "/spec/replicas")
+    states = [(line.split()[2], line.split()[3]) for line in web.splitlines() if "→" in line]
+    assert states == [("denied", "developer"), ("stored", "responder"), ("denied", "responder")]
+    settings = asked(folder, "history", "cm/settings", "-n", "shop", "--format", "json")
+    [step] = json.loads(settings)
+    assert (step["state"], step["actor"]) == ("unrecorded", "lead")
+    assert (step["operation"], step["manager"]) == ("PATCH", "kubectl-patch")
+
+
+def test_a_blame_names_reason_and_revision(folder: Path) -> None:
+    git = ("--git", "git@incident", "--path", "deploy")
+    text = asked(folder, "blame", "deploy/web", "-n", "shop", *git)
+    [replicas] = [line for line in text.splitlines() if "replicas:" in line]
+    assert "INC-42: checkout is down" in replicas
+    [level] = [line for line in text.splitlines() if "value: info" in line]
+    assert "web.yaml:" in level
+    assert "system:serviceaccount:flux-system:kustomize-controller" in level
+
+
 def test_every_format_is_left_behind(folder: Path) -> None:
     assert "+  replicas: 8  # sized for" in (folder / "backport.patch").read_text()
     drift = json.loads((folder / "drift.json").read_text())["findings"]
