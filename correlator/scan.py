@@ -65,6 +65,7 @@ class Scan:
     """The findings of each declared object, by group, kind, namespace and name."""
     incomplete: list[Incomplete] = field(default_factory=list)
     declared: dict[Kind, dict[Key, Declared]] = field(default_factory=dict)
+    _compared: set[tuple[str, str, Key]] = field(default_factory=set)
     _rolling: set[Ref] = field(default_factory=set)
     _owners: set[Owner] = field(default_factory=set)
     _strays: list[tuple[Owner, Object]] = field(default_factory=list)
@@ -101,6 +102,10 @@ class Scan:
         ]
         found = sorted((*findings, *orphans), key=in_order)
         return Result(concluded(found, scene, linked), tuple(dict.fromkeys(self.incomplete)))
+
+    def has_compared(self, ref: Ref) -> bool:
+        """Tell whether the object was held against Git with all that was added to it."""
+        return (ref.group, ref.kind, (ref.namespace, ref.name)) in self._compared
 
     def take(self, told: Result) -> None:
         """Take in what another source tells, except where comparing with Git tells better."""
@@ -224,7 +229,10 @@ class Scan:
 
     def _judge_live(self, kind: Kind, key: Key, live: Object) -> None:
         self.judge(kind, key, live)
-        self._unmanaged += not entries_of(live)
+        if entries_of(live):
+            self._compared.add((kind.group, kind.name, key))
+        else:
+            self._unmanaged += 1
         owner = owner_of(live, self.detector.policy.engines)
         if owner is not None:
             self._owners.add(owner)

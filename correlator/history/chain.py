@@ -15,15 +15,15 @@ from typing import Final, TypeAlias
 
 from msgspec import UNSET
 
+from correlator.audit.sighting import Sighting
 from correlator.history.side import Side, after, alike, before
 from correlator.link.agreement import Agreement, agreement
-from correlator.link.audited import Way
 from correlator.link.drifted import Knowledge
 from correlator.link.holders import managers_of, since
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.lookup import value_at
 from glasswarden.kube.managed import entries_of, owners_at
-from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import Path, parse_path
 from glasswarden.ledger.attempts import writes_of
 from glasswarden.ledger.masking import Masks
@@ -77,6 +77,9 @@ class Step:
     evidence: str = ""
     """What confirms that it was stored, or shows that it happened."""
 
+    did: str = ""
+    """What was done, where only the audit log tells: it may not say to which value."""
+
 
 _Field: TypeAlias = tuple[str, str]
 """An object's uid, and a path in it."""
@@ -87,12 +90,13 @@ def chain_of(
     live: Object | None,
     knowledge: Knowledge,
     masks: Masks | None = None,
+    past: Iterable[Sighting] = (),
 ) -> list[Step]:
     """Return the steps that *attempts*, one object's and oldest first, tell of.
 
-    *live* is the object as it is now, none where there is none or nobody looked.
+    *live* is the object as it is now, none where there is none or nobody looked; *past* is what
+    got past the webhook, by the audit log.
     """
-    attempts = list(attempts)
     steps = [step for tries in writes_of(attempts) for step in _recorded(tries, knowledge)]
     fields: dict[_Field, list[Step]] = {}
     for step in steps:
@@ -102,32 +106,23 @@ def chain_of(
         for field, chain in fields.items()
         for step in _to_now(_joined(chain, _disturbed(field, steps)), live, masks)
     ]
-    return _in_order([*told, *_past(attempts, live, knowledge)])
+    return _in_order([*told, *map(_past, past)])
 
 
-def _past(attempts: Sequence[Attempt], live: Object | None, knowledge: Knowledge) -> Iterator[Step]:
-    """Yield what the audit log shows that got past the webhook; to which fields it may not tell."""
-    if live is None and not attempts:
-        return
-    ref = ref_of(live) if live is not None else _ref(attempts[-1])
-    for write in knowledge.written(ref):
-        if write.way not in (Way.RECORDED, Way.TRUSTED):
-            yield Step(
-                OBJECT,
-                Fate.UNRECORDED,
-                write.received,
-                Side(),
-                Side(),
-                f"{write.user} as {write.actor}" if write.user != write.actor else write.actor,
-                write.manager,
-                write.act.upper(),
-                uid=write.uid,
-                evidence=f"the audit log shows it, without a record ({write.way})",
-            )
-
-
-def _ref(attempt: Attempt) -> Ref:
-    return Ref(attempt.group, attempt.version, attempt.kind, attempt.namespace, attempt.name)
+def _past(sighting: Sighting) -> Step:
+    """Return what the audit log shows that got past the webhook."""
+    posed = sighting.user != sighting.actor
+    return Step(
+        str(sighting.field),
+        Fate.UNRECORDED,
+        sighting.time,
+        Side(),
+        Side(),
+        f"{sighting.user} as {sighting.actor}" if posed else sighting.actor,
+        did=sighting.did,
+        uid=sighting.ref.uid,
+        evidence=f"the audit log shows it, without a record ({sighting.sort})",
+    )
 
 
 def _recorded(tries: tuple[Attempt, ...], knowledge: Knowledge) -> Iterator[Step]:

@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
 
+from correlator.audit.sighting import Sighting
 from correlator.history.chain import Step, chain_of
 from correlator.link.knowledge import knowledge_of
 from glasswarden.cli.audit import audit_log_from, audit_log_option
@@ -75,7 +77,8 @@ def command(
         attempts = sorted(asked(ledger, question), key=lambda each: each.id)
         known = knowledge_of(ledger, name)
         known = known.and_also(audit.knowledge) if audit else known
-        steps = chain_of(attempts, live, known, masks_at(keys, address))
+        past = filter(partial(_names, question), audit.watch.sightings if audit else ())
+        steps = chain_of(attempts, live, known, masks_at(keys, address), past)
         for each in audit.incomplete if audit else ():
             click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
     shown = [step for step in steps if _is_about(step, wanted)]
@@ -94,6 +97,15 @@ def _path(text: str) -> str:
 
 def _is_about(step: Step, wanted: str) -> bool:
     return not wanted or is_within(step.path, wanted) or is_within(wanted, step.path)
+
+
+def _names(question: Question, sighting: Sighting) -> bool:
+    """Tell whether *sighting* is of the object that *question* asks for."""
+    ref = sighting.ref
+    return (ref.kind, ref.name) == (question.kind, question.name) and all(
+        asked in (None, found)
+        for asked, found in ((question.group, ref.group), (question.namespace, ref.namespace))
+    )
 
 
 def _question(target: str, namespace: str | None, live: Object | None) -> Question:

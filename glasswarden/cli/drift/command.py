@@ -16,7 +16,7 @@ from glasswarden.cli.audit import audit_log_from, audit_log_option
 from glasswarden.cli.connection import access_to
 from glasswarden.cli.drift.argocd import argocd_options, argocd_source
 from glasswarden.cli.drift.causes import causes_from
-from glasswarden.cli.drift.passes import of_audit, of_cluster, of_folder, of_others
+from glasswarden.cli.drift.passes import Beside, of_audit, of_cluster, of_folder, of_others
 from glasswarden.cli.drift.request import Request, explained
 from glasswarden.cli.drift.shown import FORMATS, exit_code_of, rendered
 from glasswarden.cli.drift.watching import watch
@@ -119,7 +119,7 @@ def command(
 
     With --audit-log, what got past the webhook is found too: writes of the emergency group, writes
     while the webhook was away, changes of the guard itself; and what no record explains is put down
-    to whom the log proves.
+    to whom the log proves. What is back as Git declares it is not told.
 
     Exits with 0, with 1 for drift if --exit-code is given, and with 2 if nothing could be compared.
     With --exit-code, findings to be ignored do not count, and what could not be looked at exits
@@ -156,15 +156,16 @@ def command(
                 watch(request, server, causes, form)
                 return
             result = of_others(request, imports, causes.linker())
-            if audit is not None:
-                result = joined(result, of_audit(request, audit))
             # What others found can be linked without a cluster to look at.
             source = argocd_source(app, request.policy, argocd)
             looks = bool(address or source) or (ledger is not None and not imports)
+            beside = Beside(source, audit)
             if looks and folder is not None:
-                result = joined(of_folder(request, folder, causes, source), result)
+                result = joined(of_folder(request, folder, causes, beside), result)
             elif looks:
-                result = joined(of_cluster(request, kubeconfig, causes, source), result)
+                result = joined(of_cluster(request, kubeconfig, causes, beside), result)
+            elif audit is not None:
+                result = joined(result, of_audit(request, audit, result.findings))
     click.echo(rendered(result, form))
     if exit_code:
         sys.exit(exit_code_of(result))
