@@ -111,6 +111,8 @@ def test_a_review_names_whom_the_audit_log_proves(folder: Path) -> None:
     [unexplained] = review["drift"]["unexplained"]
     assert "bypassed by the emergency group" in unexplained["why"]
     assert "lead" in unexplained["why"]
+    [shop] = review["applications"]
+    assert shop["team"] == "storefront"
 
 
 def test_a_history_by_the_folder_alone(folder: Path) -> None:
