@@ -194,6 +194,13 @@ class Report(_Part, frozen=True, kw_only=True):
         return tuple(write for write in self.admitted if write.is_change)
 
     @property
+    def by_hand(self) -> tuple[Write | Seen, ...]:
+        """What people changed, with and without a record, in its order."""
+        past = [each for each in self.unrecorded if not each.controller]
+        both: list[Write | Seen] = [*self.changing, *past]
+        return tuple(sorted(both, key=lambda each: each.time))
+
+    @property
     def denied(self) -> tuple[Write, ...]:
         """The writes that were refused."""
         return tuple(write for write in self.writes if write.is_denied)

@@ -48,7 +48,7 @@ def render_page(report: Report, title: str) -> str:
 def tiles_of(report: Report) -> Iterator[Tile]:
     """Yield what somebody sees who looks for a second."""
     due, unexplained = len(report.obligations), len(report.unexplained)
-    yield Tile("written by hand", str(len(report.changing)))
+    yield Tile("written by hand", str(len(report.by_hand)))
     yield Tile("refused", str(len(report.denied)))
     yield Tile("left to do", str(due), "due" if due else "good")
     if unexplained:

@@ -34,15 +34,14 @@ def about(scope: Scope) -> str:
 
 
 def _what_happened(report: Report) -> str:
-    past = [each for each in report.unrecorded if not each.controller]
-    both: list[Write | Seen] = [*report.changing, *past]
-    by_hand = sorted(both, key=lambda each: each.time)
+    by_hand = report.by_hand
     what = about(report.scope) or "All writes"
     if not by_hand:
         return f"{what}: nothing was changed by hand."
     people = sorted({each.actor for each in by_hand})
     objects = {(each.subject.cluster, str(each.subject)) for each in by_hand}
-    unrecorded = f"; {len(past)} of them without a record, by the audit log" if past else ""
+    past = sum(isinstance(each, Seen) for each in by_hand)
+    unrecorded = f"; {past} of them without a record, by the audit log" if past else ""
     return (
         f"{what}: {_count(len(by_hand), 'write')} by hand to {_count(len(objects), 'object')},"
         f" by {_listed(people)}, {_span(by_hand[0].time, by_hand[-1].time)}{unrecorded}."

@@ -1,5 +1,6 @@
 """What a report needs beside its records: looked up, and what could not be is remembered."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -139,7 +140,7 @@ class Looking:
                 scope.namespace,
                 scope.app,
                 self.folder,
-                Path(given) if (given := self.options["kubeconfig"]) else None,
+                self._kubeconfig(),
                 self.audit,
                 circle.home,
             ).made(self.git, self.path)
@@ -148,6 +149,11 @@ class Looking:
             return None
         self.incomplete += [f"{each.what}: {each.why}" for each in result.incomplete]
         return unexplained_in(result.findings, circle, self.cluster)
+
+    def _kubeconfig(self) -> Path | None:
+        """Return the one that kubectl goes by, where one is named."""
+        named = self.options["kubeconfig"] or os.environ.get("KUBECONFIG")
+        return Path(named) if named else None
 
     def _refuse_to_guess(self) -> None:
         """Raise `CannotLook` where comparing would look at nothing, or at something else."""

@@ -94,11 +94,13 @@ _TIMELESS: Final = (
     (r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b", "DATE"),
     (r"\b[0-9]{2}:[0-9]{2}(:[0-9]{2})?\b", "CLOCK"),
     (r"( c?x| width)=\"[0-9.]+\"", r'\1="0"'),
+    (r" d=\"M[0-9.]+ ", ' d="M0 '),
     # The API server may have tried a write again.
     (r"(\n *\"UID\",)+(?=\n *\"UID\")", ""),
     (r", asked [0-9]+ times", ""),
     (r"\b[0-9]+ records in", "N records in"),
     (r"\b[0-9a-f]{12}(?= [\w.-]+\.yaml:)", "COMMIT"),
+    (r"\bfrom TIME to (TIME|CLOCK)(?= UTC)", "at TIME"),  # it may all happen within a minute
 )
 _GAP: Final = r"(?<=[^\s│]) {2,}(?=[^\s│])"
 """Columns are as wide as what differs in them; a patch, though, means its spaces."""
