@@ -72,6 +72,7 @@ class Scan:
     remarks: list[str] = field(default_factory=list)
     declared: dict[Kind, dict[Key, Declared]] = field(default_factory=dict)
     _rolling: dict[tuple[Kind, Key], Ref] = field(default_factory=dict)
+    _compared: set[tuple[str, str, Key]] = field(default_factory=set)
     _owners: set[Owner] = field(default_factory=set)
     _strays: list[tuple[Owner, Object]] = field(default_factory=list)
     _behind: list[Finding] = field(default_factory=list)
@@ -111,6 +112,10 @@ class Scan:
             tuple(dict.fromkeys(self.incomplete)),
             remarks=tuple(self.remarks),
         )
+
+    def has_compared(self, ref: Ref) -> bool:
+        """Tell whether the object was held against Git with all that was added to it."""
+        return (ref.group, ref.kind, (ref.namespace, ref.name)) in self._compared
 
     def take(self, told: Result) -> None:
         """Take in what another source tells, except where comparing with Git tells better."""
@@ -260,7 +265,10 @@ class Scan:
 
     def _judge_live(self, kind: Kind, key: Key, live: Object) -> None:
         self.judge(kind, key, live)
-        self._unmanaged += not entries_of(live)
+        if entries_of(live):
+            self._compared.add((kind.group, kind.name, key))
+        else:
+            self._unmanaged += 1
         owner = owner_of(live, self.detector.policy.engines)
         if owner is not None:
             self._owners.add(owner)

@@ -15,7 +15,7 @@ from glasswarden.cli.times import Moment
 from glasswarden.demo.errors import DemoFailed
 from glasswarden.demo.layout import Layout
 from glasswarden.demo.play import introduce, play, show_command
-from glasswarden.demo.questions import LAST, QUESTIONS, Question
+from glasswarden.demo.questions import LAST, MENDED, QUESTIONS, Question
 from glasswarden.demo.replay import Replay, open_replay
 from glasswarden.demo.story import recorded_story
 
@@ -62,7 +62,7 @@ def _ask(replay: Replay, layout: Layout) -> None:
         click.secho("\nAfterwards somebody asks what is left of it:", bold=True)
         for question in QUESTIONS:
             _show(question, now)
-        click.secho("\nGit takes the patch, the file is repaired, Flux follows:", bold=True)
+        click.secho(f"\n{MENDED}", bold=True)
         _show(LAST, now)
 
 

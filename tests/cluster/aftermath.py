@@ -43,17 +43,19 @@ class Aftermath:
         return self.ask("drift", *self._git, *self._seen, "-n", NAMESPACE, "--format", form)
 
     def differences(self) -> object:
-        """Return what is not as Git says now, whatever happened before."""
-        policy = ("--policy", str(self.scene.guard.policy))
-        said = self.ask("drift", *self._git, *policy, "-n", NAMESPACE, "--format", "json")
-        return json.loads(said)
+        """Return what is not as Git says now; the ledger and the audit log remember all of it."""
+        return json.loads(self.drift("json"))
 
     def blame(self, target: str) -> str:
-        return self.ask("blame", target, "-n", NAMESPACE, *self._seen)
+        return self.ask("blame", target, "-n", NAMESPACE, *self._git, *self._seen)
 
-    def report(self, form: str) -> str:
-        about = ("report", "-n", NAMESPACE, *self._git, *self._seen)
-        return self.ask(*about, "--verify", "--format", form)
+    def history(self, target: str) -> str:
+        return self.ask("history", target, "-n", NAMESPACE, *self._seen)
+
+    def report(self, form: str, *about: str) -> str:
+        """Return the report on the namespace, or on what *about* names."""
+        named = about or ("-n", NAMESPACE)
+        return self.ask("report", *named, *self._git, *self._seen, "--verify", "--format", form)
 
     def backport(self) -> str:
         """Return the patch that brings to Git what the incident needed."""
@@ -62,8 +64,7 @@ class Aftermath:
 
     def review(self) -> str:
         """Return what the next weekly review says."""
-        policy = ("--policy", str(self.scene.guard.policy))
-        about = ("review", "--since", "7d", "-n", NAMESPACE, *self._git, *policy)
+        about = ("review", "--since", "7d", "-n", NAMESPACE, *self._git, *self._seen)
         return self.ask(*about, "--format", "markdown")
 
     @property

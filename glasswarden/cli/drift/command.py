@@ -20,7 +20,6 @@ from glasswarden.cli.drift.losses import Losses
 from glasswarden.cli.drift.passes import (
     Asked,
     imported,
-    of_audit,
     of_cluster,
     of_folder,
     of_others,
@@ -127,7 +126,7 @@ def command(
 
     With --audit-log, what got past the webhook is found too: writes of the emergency group, writes
     while the webhook was away, changes of the guard itself; and what no record explains is put down
-    to whom the log proves.
+    to whom the log proves. What is back as Git declares it is not told.
 
     Exits with 0, with 1 for drift if --exit-code is given, and with 2 if nothing could be compared.
     With --exit-code, findings to be ignored do not count, and what could not be looked at exits
@@ -175,7 +174,7 @@ def command(
             with losses.part("Argo CD", is_source=False):
                 source = argocd_source(app, request.policy, argocd)
             told = imported(request, imports, losses)
-            asked = Asked(causes, losses, source, told)
+            asked = Asked(causes, losses, source, told, audit)
             result = None
             # What others found can be linked without a cluster to look at.
             looks = bool(address or source) or (ledger is not None and not imports)
@@ -188,9 +187,6 @@ def command(
                         else of_folder(request, folder, asked)
                     )
             result = result or of_others(request, asked)
-            if audit is not None:
-                with losses.part("the audit log"):
-                    result = joined(result, of_audit(request, audit))
             losses.check()
             result = joined(result, Result(incomplete=tuple(losses.incomplete)))
     click.echo(rendered(result, form))

@@ -1,13 +1,15 @@
 """One pass: what a scan finds, and what other programs found."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
+from correlator.audit.lasting import lasting
 from correlator.audit.log import AuditLog
 from correlator.causes import Causes, NoCauses
 from correlator.conclude import concluded
@@ -15,7 +17,7 @@ from correlator.confirm import Confirmation
 from correlator.declared import Manifests
 from correlator.detector.detect import Detector
 from correlator.detector.managers import applier_of
-from correlator.finding import Result, joined
+from correlator.finding import Finding, Result, joined
 from correlator.linking import Linking, unlinked
 from correlator.live.cluster import ClusterLive
 from correlator.live.folder import FolderLive
@@ -30,6 +32,10 @@ from glasswarden.cli.drift.losses import Losses
 from glasswarden.cli.drift.request import Request
 from glasswarden.cli.inputs import read_bytes
 from glasswarden.cluster.apiserver import ApiServer
+from glasswarden.kube.objects import Ref
+
+IsCompared: TypeAlias = Callable[[Ref], bool]
+"""Tells whether an object was held against Git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,8 @@ class Asked:
     source: Source | None = None
     told: tuple[Result, ...] = ()
     """What the files of other programs tell."""
+    audit: AuditLog | None = None
+    """The API server's log: what got past the webhook."""
 
 
 def of_folder(request: Request, folder: Path, asked: Asked) -> Result:
@@ -64,7 +72,7 @@ def of_others(request: Request, asked: Asked) -> Result:
         found = concluded(each.findings, scene, _linker(asked))
         told = Result(found, each.incomplete)
         result = joined(result, request.only.applied(told, scene.now))
-    return result
+    return joined(result, _past(request, asked, result.findings))
 
 
 def imported(request: Request, imports: tuple[str, ...], losses: Losses) -> tuple[Result, ...]:
@@ -78,13 +86,6 @@ def imported(request: Request, imports: tuple[str, ...], losses: Losses) -> tupl
             text = read_bytes(Path(file)).decode(errors="replace")
             found.append(request.only.chosen(IMPORTS[form](text, form)))
     return tuple(found)
-
-
-def of_audit(request: Request, log: AuditLog) -> Result:
-    """Return what the audit log shows that no record speaks of."""
-    told = log.result
-    wanted = tuple(one for one in told.findings if request.only.wants(one.ref))
-    return request.only.applied(replace(told, findings=wanted), request.scene().now)
 
 
 def new_scan(request: Request, manifests: Manifests, live: Live) -> Scan:
@@ -105,6 +106,8 @@ def _passed(
         scene = replace(scene, open_grants=asked.causes.open_grants(scene.now))
     linked = naming(live, _linker(asked))
     told = _told(request, live, asked)
+    found: Result | None = None
+    is_compared: IsCompared = _never
     if request.address.place:
         with asked.losses.part(f"--git {request.address.place}"):
             scan = new_scan(request, request.manifests(), live)
@@ -112,8 +115,32 @@ def _passed(
             if confirmation is not None:
                 scan.confirm(confirmation)
             scan.take(told)
-            return request.only.applied(scan.result(scan.scene(scene), linked), scene.now)
-    return request.only.applied(passed(told, live, scene, linked), scene.now)
+            found, is_compared = scan.result(scan.scene(scene), linked), scan.has_compared
+    found = found or passed(told, live, scene, linked)
+    result = request.only.applied(found, scene.now)
+    return joined(result, _past(request, asked, found.findings, is_compared))
+
+
+def _never(_: Ref) -> bool:
+    """Say that no object was compared."""
+    return False
+
+
+def _past(
+    request: Request,
+    asked: Asked,
+    found: Sequence[Finding],
+    is_compared: IsCompared = _never,
+) -> Result:
+    """Return what the audit log shows that no record speaks of, and *found* does not tell."""
+    log = asked.audit
+    if log is None:
+        return Result()
+    told = Result()
+    with asked.losses.part("the audit log"):
+        sightings = (each for each in log.watch.sightings if request.only.wants(each.ref))
+        told = Result(tuple(lasting(sightings, found, is_compared)), tuple(log.incomplete))
+    return request.only.applied(told, request.scene().now)
 
 
 def _told(request: Request, live: Live, asked: Asked) -> Result:
