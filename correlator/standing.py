@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from correlator.link.agreement import Agreement, agreement
 from glasswarden.kube.lookup import value_at
-from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
 from glasswarden.kube.paths import parse_path
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, ChangedField
@@ -31,6 +31,9 @@ class Standing:
 
 UNKNOWN: Final = Standing()
 
+WHOLE: Final = ChangedField(path="/")
+"""What a creation and a deletion changed."""
+
 Standings: TypeAlias = Callable[[Attempt, ChangedField], Standing]
 """Tells what became of a field that an attempt changed."""
 
@@ -51,8 +54,12 @@ class Looked:
     masks: Masks | None = None
 
     def __call__(self, attempt: Attempt, change: ChangedField) -> Standing:
-        """Return what became of *change*."""
+        """Return what became of *change*; of a deletion, whether the object is still gone."""
         ref = Ref(attempt.group, attempt.version, attempt.kind, attempt.namespace, attempt.name)
+        if change.path == WHOLE.path:
+            wanted = attempt.operation != "DELETE"
+            git = _exists(self.declared, ref, wanted) if self.declared else Answer.UNKNOWN
+            return Standing(_exists(self.live, ref, wanted), git)
         live = self._answer(self.live, ref, change, attempt.object_uid)
         if self.declared is None:
             return Standing(live)
@@ -68,3 +75,13 @@ class Looked:
         path = parse_path(change.path)
         said = agreement(change, path, value_at(found, path), self.masks)
         return {Agreement.WHOLE: Answer.YES, Agreement.OTHER: Answer.NO}.get(said, Answer.UNKNOWN)
+
+
+def _exists(lookup: Lookup, ref: Ref, wanted: bool) -> Answer:  # noqa: FBT001 - a truth to compare
+    """Tell whether there is an object, or none, as *wanted*; one on its way out is none."""
+    try:
+        found = lookup(ref)
+    except NotKnown:
+        return Answer.UNKNOWN
+    there = found is not None and "deletionTimestamp" not in metadata_of(found)
+    return Answer.YES if there is wanted else Answer.NO

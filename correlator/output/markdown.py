@@ -36,6 +36,8 @@ def render_markdown(result: Result) -> str:
         ]
     else:
         lines += [f"{nothing_text(result)}.", ""]
+    if result.remarks:
+        lines += [*(f"- {_escaped(each)}" for each in result.remarks), ""]
     if result.incomplete:
         lines += ["## Not looked at", ""]
         lines += [f"- {_escaped(each.what)}: {_escaped(each.why)}" for each in result.incomplete]

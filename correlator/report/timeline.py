@@ -150,7 +150,7 @@ def _bars(writes: Sequence[Write], heights: Sequence[float], axis: _Axis) -> Ite
     """Yield each grant, from its first write to its end or that of the axis."""
     grants: dict[str, list[tuple[Write, float]]] = {}
     for write, y in zip(writes, heights, strict=True):
-        if write.grant and not write.is_denied and write.grant_act != "requested":
+        if write.grant and not write.is_denied and write.grant_act not in {"requested", "settled"}:
             grants.setdefault(write.grant, []).append((write, y))
     for uses in grants.values():
         (first, y), (last, _) = uses[0], uses[-1]

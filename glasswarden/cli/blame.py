@@ -25,7 +25,7 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.managed import entries_of
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.objects import Object, Ref, generation_of, ref_of
 from glasswarden.kube.owners import owner_of
 from glasswarden.kube.path_syntax import PathError
 from glasswarden.kube.paths import Path as FieldPath
@@ -83,6 +83,7 @@ def command(
             masks_at(keys, address),
             keepers_for(owner_of(obj, policy.engines), policy),
             audit.knowledge if audit else Knowledge(),
+            generation_of(obj),
         )
         blamed = [(line, _attribution(history, line)) for line in lines]
         for each in audit.incomplete if audit else ():

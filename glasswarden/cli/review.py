@@ -27,7 +27,8 @@ from correlator.sources.reconcilers import read_reconcilers
 from correlator.standing import UNKNOWN, Looked, NotKnown, Standings
 from glasswarden.cli.connection import access_to
 from glasswarden.cli.drift.causes import causes_from
-from glasswarden.cli.drift.passes import of_cluster, of_folder
+from glasswarden.cli.drift.losses import Losses
+from glasswarden.cli.drift.passes import Asked, of_cluster, of_folder
 from glasswarden.cli.drift.request import CannotLook, Request, explained
 from glasswarden.cli.inputs import read_policy
 from glasswarden.cli.ledger.clusters import cluster_of
@@ -120,20 +121,25 @@ class Looking:
         if not git:
             what = "Additions, missing objects and candidates for pruning"
             self.unknown.append(f"{what}: without --git, only recorded writes were looked at.")
+        losses, name = Losses(), self.cluster or None
         try:
             with (
                 explained(),
-                causes_from(self.address, self.keys, self.cluster or None, self.policy) as causes,
+                causes_from(self.address, self.keys, name, self.policy, None, losses) as causes,
             ):
+                asked = Asked(causes, losses)
                 result = (
-                    of_folder(request, self.folder, causes)
+                    of_folder(request, self.folder, asked)
                     if self.folder is not None
-                    else of_cluster(request, self.kubeconfig, causes)
+                    else of_cluster(request, self.kubeconfig, asked)
                 )
+                losses.check()
         except CannotLook as error:
             self.unknown.append(f"What differs today: {error.message}")
             return None
-        self.unknown += [f"{each.what}: {each.why}" for each in result.incomplete]
+        self.unknown += [
+            f"{each.what}: {each.why}" for each in (*losses.incomplete, *result.incomplete)
+        ]
         return list(result.findings)
 
     def ignores(self, findings: Sequence[Finding]) -> list[Ignore]:
@@ -264,7 +270,7 @@ def _ignore_of(rule: Rule, findings: Sequence[Finding]) -> Ignore:
     place = f"{rule.namespace or '*'}/{rule.name or '*'}"
     fields = [*map(str, rule.fields), *(f"what {each} holds" for each in sorted(rule.managers))]
     return Ignore(
-        whose=f"{rule.owner.engine} {rule.owner.app}",
+        whose=f"{rule.owner.engine} {rule.owner.app}".strip(),
         what=f"{rule.kind or '*'} {place}: {', '.join(fields)}",
         covers=sum(map(rule.covers, findings)),
     )

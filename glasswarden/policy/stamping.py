@@ -15,12 +15,12 @@ from glasswarden.policy.breakglass.held import fits, merged
 from glasswarden.policy.breakglass.petition import Petition, digest_of
 from glasswarden.policy.breakglass.stamp import Stamp
 from glasswarden.policy.covering import Cover, cover_of
+from glasswarden.policy.ending import judge_closing
 from glasswarden.policy.intent import Intent, intent_of, live_grant, waiting_petition
 from glasswarden.policy.judgement import (
     Granted,
     Waits,
     judge_approval,
-    judge_closing,
     judge_request,
 )
 from glasswarden.policy.operation import Operation
@@ -50,7 +50,7 @@ def marks_for(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks
             return _granted(judgement, write, policy, now, new_id)
         case Intent.CLOSE:
             return {} if judge_closing(write, policy, now) else _CLEARED
-        case Intent.NOTHING:
+        case Intent.SETTLE | Intent.NOTHING:
             return {**_kept(write, policy, now), **_remembered(write, policy, now)}
 
 

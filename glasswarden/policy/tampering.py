@@ -39,7 +39,7 @@ def tampering(write: Write, policy: Policy, now: datetime) -> str | None:
 def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
     old, new = (notes.get(names.GRANT) for notes in (write.glass.before, write.glass.after))
     if old == new:
-        return None
+        return _with_its_owner(write.glass.before.grant, write.glass.after.grant, "stamp")
     if new is None:
         if live_grant(write, policy, now) is None or _ends(write):
             return None
@@ -49,6 +49,12 @@ def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
         return f"its stamp does not count: {_why(stamp)}"
     wrong = _flaw_of_new(stamp, write, policy, now)
     return f"its stamp does not count: {wrong}" if wrong else None
+
+
+def _with_its_owner(before: object, after: object, what: str) -> str | None:
+    """Return that somebody applies the token that stands there: as theirs it would not count."""
+    spoiled = isinstance(after, Unreadable) and not isinstance(before, Unreadable)
+    return f"its {what} would not count: {_why(after)}" if spoiled else None
 
 
 def _ends(write: Write) -> bool:
@@ -81,7 +87,7 @@ def _only_remembers(stamp: Stamp, live: Stamp | None) -> bool:
 def _with_request(write: Write, policy: Policy, now: datetime) -> str | None:
     old, new = (notes.get(names.REQUEST) for notes in (write.glass.before, write.glass.after))
     if old == new:
-        return None
+        return _with_its_owner(write.glass.before.petition, write.glass.after.petition, "request")
     if new is None:
         after = write.glass.after
         over = names.REASON not in after.texts or waiting_petition(write, policy, now) is None
