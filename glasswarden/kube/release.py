@@ -42,6 +42,25 @@ def released(
     return tuple(path for path in alike if _owns(entry, path) == _is_there(live, path))
 
 
+def orphaned(
+    live: Object, proposed: Object, paths: Iterable[Path], manager: str
+) -> tuple[Path, ...]:
+    """Return those of *paths* that nobody owns, in a server-side apply of the owner as *manager*.
+
+    What was added by hand and taken away by an apply, only to be put back by a hold, belongs to no
+    field manager any more: no later apply would take it away.
+    """
+    if _applied_by(manager, proposed) is None:
+        return ()
+    entries = entries_of(proposed)
+    return tuple(
+        path
+        for path in paths
+        if _is_there(live, path) and _is_alike(live, proposed, path)
+        if not owners_at(entries, path)
+    )
+
+
 def scaled_against_owner(live: Object, start: datetime) -> tuple[Path, ...]:
     """Return the fields of *live* that were scaled since *start* and that no applier agrees to.
 

@@ -13,10 +13,10 @@ import msgspec
 from glasswarden.kube.hold import held
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import Path, parse_path
-from glasswarden.kube.release import released
+from glasswarden.kube.release import orphaned, released
 from glasswarden.kube.scaled import scaled_since
 from glasswarden.policy.breakglass.stamp import Stamp
-from glasswarden.policy.intent import grant_around, live_grant
+from glasswarden.policy.intent import ended_grant, grant_around, live_grant
 from glasswarden.policy.operation import GrantOperation
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
@@ -60,17 +60,28 @@ def deletion_hold(write: Write, policy: Policy, now: datetime) -> Stamp | None:
 def hold(
     write: Write, live: Object, proposed: Object, policy: Policy, now: datetime
 ) -> Holding | None:
-    """Return what becomes of a reconciler's *write*, or nothing where no hold is in force."""
+    """Return what becomes of a reconciler's *write*, or nothing where it is right as it is."""
     begun = holding_grant(write, policy, now)
     stamp = begun or _beginning(write, policy, now)
     if stamp is None:
-        return None
+        return _let_go(write, live, proposed, policy, now)
     wanted = _changed_under(stamp, live, write.manager)
     over = released(live, proposed, wanted, write.manager)
     paths = tuple(path for path in wanted if path not in over)
     if begun is None and not paths:
         return None
     return Holding(held(live, proposed, paths), paths, _renewed(stamp, paths, write))
+
+
+def _let_go(
+    write: Write, live: Object, proposed: Object, policy: Policy, now: datetime
+) -> Holding | None:
+    """Return *proposed* without what a hold that is over has kept, and that nobody owns now."""
+    ended = ended_grant(write, policy) if live_grant(write, policy, now) is None else None
+    if ended is None:
+        return None
+    paths = orphaned(live, proposed, map(parse_path, ended.held), write.manager)
+    return Holding(held({}, proposed, paths), (), None) if paths else None
 
 
 def _beginning(write: Write, policy: Policy, now: datetime) -> Stamp | None:

@@ -211,3 +211,37 @@ def test_the_mode_applies_to_a_prune_and_a_dry_run_is_only_told() -> None:
     ):
         assert decision.allowed
         assert decision.warnings[0].startswith(f"{WEB} is held until")
+
+
+ENV = "/spec/template/spec/containers[name=app]/env[name=FEATURE]"
+ADDED = {"name": "app", "image": "1", "env": [{"name": "FEATURE", "value": "off"}]}
+OVER = a_stamp(held=(ENV,), start=NOW - HOUR, expires=NOW)
+
+
+def applied(*paths: str) -> Object:
+    """Return what an apply of Flux's leaves while the variable is there: it owns *paths*."""
+    owned = an_entry("kustomize-controller", IMAGE, *paths, operation="Apply")
+    return managed_by(a_deployment(ADDED), owned)
+
+
+def test_what_was_added_goes_with_the_hold_where_nobody_owns_it() -> None:
+    """The hold put it back after an apply had taken it away, and its owner with it."""
+    holding = held_of(a_reconcile(OVER), applied(), applied())
+    assert at(holding.object, "/spec/template/spec/containers[name=app]") == {
+        "name": "app",
+        "image": "1",
+    }
+    assert holding.stamp is None
+
+
+def test_what_somebody_owns_is_theirs_to_take_away() -> None:
+    assert on_hold(a_reconcile(OVER), applied(ENV), applied(ENV)) is None
+    by_kubectl = an_entry("kubectl-set", ENV)
+    live = applied()
+    live["metadata"]["managedFields"].append(by_kubectl)
+    assert on_hold(a_reconcile(OVER), live, live) is None
+
+
+def test_who_does_not_apply_may_declare_it_unseen() -> None:
+    live = a_deployment(ADDED)
+    assert on_hold(a_reconcile(OVER), live, live) is None
