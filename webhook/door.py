@@ -23,23 +23,27 @@ NewProtocol = Callable[[], asyncio.Protocol]
 
 
 class Loop(uvloop.Loop):
-    """An event loop whose servers share their sockets fairly with those of other processes."""
+    """An event loop whose servers share their sockets fairly with those of other processes.
 
-    def __init__(self, held: Callable[[], int]) -> None:
+    gunicorn's worker leaves both to its loop: who takes a connection, and what it is handed to.
+    """
+
+    def __init__(self, new_protocol: NewProtocol, held: Callable[[], int]) -> None:
         super().__init__()
+        self._new_protocol = new_protocol
         self._held = held
         """Tells how many connections this process has."""
 
     async def create_server(  # type: ignore[override]  # what gunicorn asks for
         self,
-        new_protocol: NewProtocol,
+        _theirs: NewProtocol,
         *,
         sock: socket.socket,
         ssl: ssl.SSLContext,
         **_: Any,  # noqa: ANN401 - what is so here in any case
     ) -> "Door":
-        """Return an open door to *sock*."""
-        door = Door(self, sock, ssl, new_protocol, self._held)
+        """Return an open door to *sock*, behind which our own protocol is spoken."""
+        door = Door(self, sock, ssl, self._new_protocol, self._held)
         door.open()
         return door
 

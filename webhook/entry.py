@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -23,8 +24,14 @@ LARGEST_VALUE: Final = 4096
 MOST_CHANGES: Final = 200
 """More than a person makes at once; a list of ten thousand items turned round has twice as many."""
 
-EXTRA: Final = "authentication.kubernetes.io/"
-"""What the API server's own authenticators add about a credential; the rest is for authorisers."""
+MOST_EXTRA: Final = 32
+"""Keys, and values of each: authenticators add a few, of a credential, a session or a device."""
+
+LONGEST_EXTRA: Final = 256
+"""Characters of a key or a value. What is longer names nobody, may be a token, and is left out."""
+
+CREDENTIALS: Final = frozenset({"user-assertion.cloud.google.com"})
+"""Keys whose values prove something to somebody: no record is the place for them."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -102,9 +109,16 @@ def _grant(use: GrantUse | None) -> dict[str, Any]:
 
 
 def _extra(request: Request) -> dict[str, tuple[str, ...]]:
-    return {
-        name: values for name, values in request.user_info.extra.items() if name.startswith(EXTRA)
-    }
+    """Return what the authenticator said beyond name and groups, within bounds.
+
+    The API server's own say which credential it was; those of clouds, whose session.
+    """
+    kept = (
+        (name, tuple(each for each in values[:MOST_EXTRA] if len(each) <= LONGEST_EXTRA))
+        for name, values in sorted(request.user_info.extra.items())
+        if name not in CREDENTIALS and len(name) <= LONGEST_EXTRA
+    )
+    return dict(islice(((name, values) for name, values in kept if values), MOST_EXTRA))
 
 
 def _text(obj: Object, name: str) -> str:

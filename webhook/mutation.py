@@ -21,6 +21,7 @@ from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.petition import Petition, issue_petition
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.breakglass.stamp import Stamp, issue
+from glasswarden.policy.covering import may_lack_grant
 from glasswarden.policy.holding import Holding, hold, reconciles
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.stamping import Marks, marks_for
@@ -49,6 +50,9 @@ class Mutation:
         """Return the answer to the AdmissionReview in *body*."""
         request, policy, now = parse_review(body), self.rules.policy, self.clock()
         write = await self.reader.write_of(request, policy, now)
+        if may_lack_grant(write, policy, now):
+            # One of a moment ago, on the Namespace, may not be in memory yet.
+            write = await self.reader.write_of(request, policy, now, fresh=True)
         marks = marks_for(write, policy, now, new_id())
         holding = hold_of(request, write, policy, now)
         if holding is None:

@@ -39,16 +39,17 @@ class Namespaces:
         self._begun = False
         self._failed_until = 0.0
 
-    async def find(self, name: str) -> Object | None:
+    async def find(self, name: str, *, fresh: bool = False) -> Object | None:
         """Return the Namespace called *name* if it has a grant; raise `NamespaceUnknown`.
 
-        Of the Namespace there is what the API server calls its metadata.
+        Of the Namespace there is what the API server calls its metadata; *fresh* from there, for
+        what a watch tells may be some moments old.
         """
         if not self._begun:
             self._begun = True
             self._watched.start()
         objects = self._watched.objects
-        if objects is not None:
+        if objects is not None and not fresh:
             return objects.get(("", name))
         if time.monotonic() < self._failed_until:
             raise NamespaceUnknown(name)
@@ -56,7 +57,7 @@ class Namespaces:
 
     def _read(self, name: str) -> Object | None:
         try:
-            found = watched.read(self._server, NAMESPACES, "", name)
+            found = watched.read(self._server, NAMESPACES, "Namespace", "", name)
         except NotFound:
             return None
         except ApiServerError as error:

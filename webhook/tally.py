@@ -49,8 +49,8 @@ class Tally:
                 grant = _Open(each.grantee, place, each.grant_expires)
                 self._open.setdefault(each.object_uid, grant)
 
-    def count(self, write: Write, now: datetime) -> OpenGrants:
-        """Return how many grants the writer has open, and how many are in the namespace.
+    def count(self, person: str, write: Write, now: datetime) -> OpenGrants:
+        """Return how many grants *person* has open, and how many are in the namespace.
 
         One on the object itself is not among them: another takes its place, and the API server may
         be asking about the write that brought it once more.
@@ -59,7 +59,7 @@ class Tally:
         others = [each for uid, each in self._open.items() if uid != write.target.uid]
         place = _namespace(write)
         return OpenGrants(
-            sum(each.actor == write.actor.name for each in others),
+            sum(each.actor == person for each in others),
             sum(each.namespace == place for each in others),
         )
 

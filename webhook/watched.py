@@ -15,13 +15,15 @@ import structlog
 
 from glasswarden.cluster.apiserver import ApiServer, ApiServerError, Expired, NotFound
 from glasswarden.kube.objects import Object
+from glasswarden.policy.breakglass.declared import declared_tokens
 from webhook.review import Resource
 
 _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 _KEPT: Final = (
-    "annotations", "deletionTimestamp", "labels", "name", "namespace", "ownerReferences", "uid",
+    "annotations", "deletionTimestamp", "labels", "name", "namespace", "ownerReferences",
+    "resourceVersion", "uid",
 )  # fmt: skip
 
 PAGE: Final = 500
@@ -120,9 +122,8 @@ class Watched:
         return "?".join(filter(None, [url_of(self._resource), "&".join([*selector, *query])]))
 
 
-def read(server: ApiServer, resource: Resource, namespace: str, name: str) -> Object:
+def read(server: ApiServer, resource: Resource, kind: str, namespace: str, name: str) -> Object:
     """Return the metadata of one object as the API server has it now. Raises `ApiServerError`."""
-    kind = kind_of(server, resource)
     found = server.get(f"{url_of(resource, namespace)}/{quote(name)}", _METADATA)
     return partial(found, resource, kind)
 
@@ -140,6 +141,9 @@ def partial(metadata: dict[str, Any], resource: Resource, kind: str) -> Object:
     """Return an object of that kind, with what ownership and grants are read from and no more."""
     version = f"{resource.group}/{resource.version}" if resource.group else resource.version
     kept = {key: metadata["metadata"][key] for key in _KEPT if key in metadata["metadata"]}
+    # What shows that a stamp is somebody's own is not kept, so neither is such a stamp.
+    for token in declared_tokens(metadata):
+        del kept["annotations"][token]
     # The whole object once more, where `kubectl apply` is used: nothing that a cache should hold.
     kept.get("annotations", {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
     return {"apiVersion": version, "kind": kind, "metadata": kept}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from correlator.standing import Answer, Standing, Standings, Written, last_words
+from correlator.standing import Answer, Standing, Standings, Written, last_words, writes_in
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.record import Attempt, ChangedField
 
@@ -98,7 +98,8 @@ def grants_of(attempts: Iterable[Attempt], standing: Standings) -> list[Grant]:
 
 
 def _is_granted(attempt: Attempt) -> bool:
-    return attempt.grant_act != "requested"
+    # Who settles a grant may name any: without its own records there is none.
+    return attempt.grant_act not in {"requested", "settled"}
 
 
 def _successor(story: list[Attempt], stories: list[list[Attempt]]) -> datetime | None:
@@ -122,7 +123,8 @@ def _beginning(story: list[Attempt]) -> Attempt | None:
 
 
 def _grant(story: list[Attempt], standing: Standings, successor: datetime | None) -> Grant:
-    first, last = next(filter(_is_granted, story)), story[-1]
+    own = [each for each in story if each.grant_act != "settled"]
+    first, last = next(filter(_is_granted, own)), own[-1]
     ending = next((each for each in story if each.grant_act == "closed"), None)
     expires = max(filter(None, (each.grant_expires for each in story)), default=None)
     overtaken = successor if successor and expires and successor < expires else None
@@ -133,14 +135,24 @@ def _grant(story: list[Attempt], standing: Standings, successor: datetime | None
         approver=next((each.approver for each in story if each.approver), ""),
         rule=last.grant_rule,
         ticket=last.ticket,
-        reason=next((each.reason for each in reversed(story) if each.reason), ""),
+        reason=next((each.reason for each in reversed(own) if each.reason), ""),
         target=ref_of_attempt(first),
         start=first.time,
         expires=expires,
         closed=ending.time if ending else overtaken,
-        outcome=ending.outcome if ending else "",
-        fields=tuple(_fields(story, standing)),
+        outcome=_outcome(story, first.object_uid),
+        fields=tuple(_fields(own, standing)),
     )
+
+
+def _outcome(story: list[Attempt], uid: str) -> str:
+    """Return what was said last of the changes: at the end, or later on the same object."""
+    said = (
+        each.outcome
+        for each in reversed(story)
+        if each.grant_act == "closed" or (each.grant_act == "settled" and each.object_uid == uid)
+    )
+    return next(filter(None, said), "")
 
 
 def ref_of_attempt(attempt: Attempt) -> Ref:
@@ -156,10 +168,13 @@ def ref_of_attempt(attempt: Attempt) -> Ref:
 
 
 def _fields(story: list[Attempt], standing: Standings) -> Iterable[Field]:
-    """Yield each field that was changed, with the change that stands, or else its last one."""
+    """Yield each field that was changed, with the change that stands, or else its last one.
+
+    Ours are no one's debt. An object that was created or deleted is so as a whole.
+    """
     written: dict[tuple[str, str], list[Written]] = {}
     for attempt in story:
-        for change in attempt.changes:
+        for change in writes_in(attempt):
             written.setdefault((attempt.object_uid, change.path), []).append((attempt, change))
     for writes in written.values():
         yield Field(*last_words(reversed(writes), standing)[-1])

@@ -35,6 +35,8 @@ def render_markdown(result: Result) -> str:
         ]
     else:
         lines += [f"{nothing_text(result)}.", ""]
+    if result.remarks:
+        lines += [*(f"- {markdown(each)}" for each in result.remarks), ""]
     if result.incomplete:
         lines += ["## Not looked at", ""]
         lines += [f"- {markdown(each.what)}: {markdown(each.why)}" for each in result.incomplete]

@@ -160,7 +160,7 @@ def _bars(happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axi
     for write, y in zip(happened, heights, strict=True):
         if isinstance(write, Seen):
             continue
-        if write.grant and not write.is_denied and write.grant_act != "requested":
+        if write.grant and not write.is_denied and write.grant_act not in {"requested", "settled"}:
             grants.setdefault(write.grant, []).append((write, y))
     for uses in grants.values():
         (first, y), (last, _) = uses[0], uses[-1]

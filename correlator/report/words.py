@@ -15,6 +15,7 @@ _ACTS: Final = {
     "issued": "broke the glass on",
     "extended": "changed the grant on",
     "closed": "closed the grant on",
+    "settled": "settled the grant on",
 }
 
 LONGEST_VALUE: Final = 160

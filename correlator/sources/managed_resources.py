@@ -22,6 +22,8 @@ SOURCE: Final = "argocd-api"
 
 def findings_in(item: Mapping[str, Any], owner: Owner) -> Iterator[Finding | Incomplete]:
     """Yield where the object that *item* is about is not as *owner*, an Application, wants it."""
+    if item.get("hook") is True:
+        return  # made around a sync, it lives as long as it is to
     try:
         live = _state(item, "normalizedLiveState")
         wanted = _state(item, "predictedLiveState")

@@ -1,6 +1,6 @@
 """What differs from Git now, with its causes: for commands that tell of it among other things."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from correlator.audit.log import AuditLog
@@ -9,7 +9,8 @@ from correlator.filters import Filter
 from correlator.finding import Result
 from correlator.live.source import Scope
 from glasswarden.cli.drift.causes import causes_from
-from glasswarden.cli.drift.passes import of_cluster, of_folder
+from glasswarden.cli.drift.losses import Losses
+from glasswarden.cli.drift.passes import Asked, of_cluster, of_folder
 from glasswarden.cli.drift.request import Request, explained
 from glasswarden.policy.policy import Policy
 
@@ -37,15 +38,19 @@ class Comparison:
 
         Raises `CannotLook`.
         """
-        cluster = self.cluster or None
+        losses, name = Losses(), self.cluster or None
         with (
             explained(),
-            causes_from(self.address, self.keys, cluster, self.policy, self.audit) as causes,
+            causes_from(self.address, self.keys, name, self.policy, self.audit, losses) as causes,
         ):
-            request = self._request(git, path, values)
-            if self.folder is not None:
-                return of_folder(request, self.folder, causes)
-            return of_cluster(request, self.kubeconfig, causes)
+            request, asked = self._request(git, path, values), Asked(causes, losses)
+            result = (
+                of_folder(request, self.folder, asked)
+                if self.folder is not None
+                else of_cluster(request, self.kubeconfig, asked)
+            )
+            losses.check()
+        return replace(result, incomplete=(*losses.incomplete, *result.incomplete))
 
     def _request(self, git: str, path: str, values: tuple[Path, ...]) -> Request:
         return Request(

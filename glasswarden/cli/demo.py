@@ -30,12 +30,12 @@ from glasswarden.demo.story import recorded_story
 @click.option(
     "--port", type=click.IntRange(1, 65535), help="Port of the webhook; any free one by default."
 )
-@click.option("--exit", "leave", is_flag=True, help="End after the story instead of staying up.")
-def command(folder: Path | None, port: int | None, leave: bool) -> None:  # noqa: FBT001 - a flag
+@click.option("--stay", is_flag=True, help="Leave the webhook up after the story, until Ctrl-C.")
+def command(folder: Path | None, port: int | None, stay: bool) -> None:  # noqa: FBT001 - a flag
     """Live through a recorded incident: the real webhook, ledger and correlator, no cluster.
 
     What the API server asked back then is asked again, and the questions of a review are answered;
-    reports and all else that they rest on stay in the folder. The webhook stays up until Ctrl-C.
+    reports and all else that they rest on stay in the folder.
     """
     began = time.monotonic()
     try:
@@ -47,7 +47,7 @@ def command(folder: Path | None, port: int | None, leave: bool) -> None:  # noqa
             replay.leave(layout)
             _ask(replay, layout)
             _say_where(layout, time.monotonic() - began)
-            if not leave:
+            if stay:
                 _stay(replay)
     except KeyboardInterrupt:
         click.echo("\nStopped.")

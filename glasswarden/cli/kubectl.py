@@ -63,6 +63,14 @@ class Kubectl:
         found: dict[str, Any] | None = json.loads(said) if said.strip() else None
         return found
 
+    def whoami(self) -> str | None:
+        """Return as whom the API server knows the person; none where it does not say."""
+        try:
+            said = json.loads(self._run("auth", "whoami", "-o", "json").stdout)
+            return str(said["status"]["userInfo"]["username"])
+        except (KubectlFailed, ValueError, KeyError, TypeError):
+            return None
+
     def strip(self, ref: Ref, version: str, annotations: Sequence[str]) -> None:
         """Take *annotations* off *ref*, if it is still at resource version *version*."""
         options = (f"--resource-version={version}", f"--field-manager={FIELD_MANAGER}")

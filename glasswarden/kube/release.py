@@ -8,6 +8,7 @@ plain update, the hold simply goes on.
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Final
 
 from glasswarden.kube.compare import ABSENT, Value
@@ -17,6 +18,7 @@ from glasswarden.kube.lookup import value_at
 from glasswarden.kube.managed import Entry, entries_of, owners_at
 from glasswarden.kube.objects import Object, annotations_of
 from glasswarden.kube.paths import Order, Path
+from glasswarden.kube.scaled import scaled_since
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -38,6 +40,17 @@ def released(
     if _is_bookkeeping(live, proposed, entry):
         return ()
     return tuple(path for path in alike if _owns(entry, path) == _is_there(live, path))
+
+
+def scaled_against_owner(live: Object, start: datetime) -> tuple[Path, ...]:
+    """Return the fields of *live* that were scaled since *start* and that no applier agrees to.
+
+    The trace of a scale outlives the agreement, and who deletes an object names no field manager.
+    """
+    scaled = scaled_since(live, start)
+    appliers = [each.manager for each in entries_of(live) if each.operation == "Apply"] or [""]
+    agreed = {path for each in appliers for path in released(live, live, scaled, each)}
+    return tuple(path for path in scaled if path not in agreed)
 
 
 def _is_alike(live: Object, proposed: Object, path: Path) -> bool:

@@ -5,14 +5,17 @@ from typing import Final
 
 from glasswarden.duration import render_duration
 from glasswarden.kube.objects import Ref
-from glasswarden.policy.breakglass.rules import Rule
+from glasswarden.policy.breakglass.rules import Rule, people_of
 from glasswarden.policy.breakglass.stamp import admits
-from glasswarden.policy.document import Approval, BreakGlassRule
 from glasswarden.policy.granting import grant_use
-from glasswarden.policy.intent import grant_around, live_grant
-from glasswarden.policy.judgement import rule_for
+from glasswarden.policy.intent import Intent, grant_around, intent_of, live_grant
+from glasswarden.policy.judgement import out_of_hours, rule_for
 from glasswarden.policy.policy import Policy
+from glasswarden.policy.terms import uncovered
 from glasswarden.policy.write import Write
+
+COMMAND: Final = "  kubectl glasswarden break "
+"""How the line begins that is there to be copied."""
 
 # kubectl knows these by their kind alone.
 _SHORT: Final = frozenset({"", "apps", "batch", "autoscaling", "networking.k8s.io"})
@@ -22,17 +25,24 @@ def advice(write: Write, policy: Policy, now: datetime) -> list[str]:
     """Return what a person who was refused can do about it by breaking the glass."""
     why = grant_use(write, policy, now)
     lines = [f"Break-glass: {why}."] if isinstance(why, str) and why else []
+    intent = intent_of(write, policy, now)
+    if intent not in {Intent.NOTHING, Intent.ASK}:
+        return lines
     rule = rule_for(write, policy, now)
     if rule is None:
-        return [*lines, _who(write, policy)]
-    if lines and (
-        write.glass.before.texts != write.glass.after.texts or _has_one(write, policy, now)
-    ):
+        late = out_of_hours(write, policy)
+        if late is None:
+            return [*lines, _who(write, policy)]
+        return lines or [f"Break-glass: {late}."]
+    if lines and (intent is Intent.ASK or _has_one(write, policy, now)):
         return lines  # they know how: they have just asked, or have a grant that is not for this
+    never = uncovered(rule, write)
+    if never is not None:
+        return [*lines, f"Break-glass: by rule {rule.name!r}, {never}."]
     second = (
         f" ({people_of(rule.document.approval)} must approve)" if rule.document.approval else ""
     )
-    return [*lines, f"To break the glass{second}:", f"  {command(write.target, rule)}"]
+    return [*lines, f"To break the glass{second}:", f"{COMMAND}{asking(write.target, rule)}"]
 
 
 def _has_one(write: Write, policy: Policy, now: datetime) -> bool:
@@ -40,10 +50,10 @@ def _has_one(write: Write, policy: Policy, now: datetime) -> bool:
     return live is not None and admits(live, write.actor)
 
 
-def command(ref: Ref, rule: Rule) -> str:
-    """Return the command that asks for a grant on the object, to be filled in."""
-    words = f'--ticket TICKET --reason "REASON" --ttl {render_duration(rule.longest_ttl)}'
-    return f"kubectl glasswarden break {resource(ref)} {words}"
+def asking(ref: Ref, rule: Rule) -> str:
+    """Return what the command is to be given that asks for a grant on the object."""
+    words = f'--ticket TICKET --reason "REASON" --ttl {render_duration(rule.default_ttl)}'
+    return f"{resource(ref)} {words}"
 
 
 def resource(ref: Ref) -> str:
@@ -62,9 +72,3 @@ def _who(write: Write, policy: Policy) -> str:
     if not people:
         return "Nobody may break the glass here: the policy has no rule for it."
     return f"Who may break the glass here: {', '.join(dict.fromkeys(people))}."
-
-
-def people_of(subjects: BreakGlassRule | Approval) -> str:
-    """Return who is meant, in words."""
-    users = [f"user {name}" for name in subjects.users]
-    return ", ".join([*users, *(f"group {name}" for name in subjects.groups)])

@@ -2,22 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from glasswarden.policy.breakglass.held import fits, merged
+from glasswarden.policy.breakglass.moment import moment
 from glasswarden.policy.breakglass.notes import Unreadable
-from glasswarden.policy.breakglass.rules import Rule
 from glasswarden.policy.breakglass.stamp import Flaw, Stamp, check
 from glasswarden.policy.intent import live_grant
-from glasswarden.policy.operation import GrantOperation, Operation
+from glasswarden.policy.judgement import rule_for
 from glasswarden.policy.policy import Policy
+from glasswarden.policy.terms import broken_term, operation_of, outranked
 from glasswarden.policy.write import Write
-
-_OPERATIONS: Final = {
-    Operation.CREATE: GrantOperation.CREATE,
-    Operation.UPDATE: GrantOperation.UPDATE,
-    Operation.DELETE: GrantOperation.DELETE,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,40 +41,30 @@ def cover_of(write: Write, policy: Policy, now: datetime) -> Cover | str:
     return "; ".join(reasons)
 
 
+def may_lack_grant(write: Write, policy: Policy, now: datetime) -> bool:
+    """Tell whether *write* changes what its writer may break the glass on, and has not yet."""
+    if not write.changes or rule_for(write, policy, now) is None:
+        return False
+    return isinstance(cover_of(write, policy, now), str)
+
+
 def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str | None:
     """Return, as a sentence without its end, why *cover* does not cover *write*."""
-    stamp, operation = cover.stamp, operation_of(write)
+    stamp = cover.stamp
     found = check(
         stamp,
         cluster=policy.cluster,
         uid=write.glass.namespace_uid if cover.namespaced else write.target.uid,
         actor=write.actor,
-        operation=operation,
+        operation=operation_of(write),
         now=now,
     )
     if found is not None:
-        return _in_words(found, stamp, operation)
-    rule = policy.glass_rule(stamp.rule)
-    if rule is None:
-        return f"the rule {stamp.rule!r} that gave the grant is not in the policy any more"
-    if not rule.is_about(write.target, write.owner, write.labels):
-        return f"the rule {rule.name!r} that gave the grant is not about this object"
-    return _closed(rule, write) or _too_much(stamp, write, live_grant(write, policy, now))
-
-
-def operation_of(write: Write) -> GrantOperation:
-    """Return what a grant has to allow for *write*."""
-    if write.subresource == "scale":
-        return GrantOperation.SCALE
-    return _OPERATIONS.get(write.operation, GrantOperation.UPDATE)
-
-
-def _closed(rule: Rule, write: Write) -> str | None:
-    for change in write.changes:
-        pattern = rule.closed_by(change)
-        if pattern is not None:
-            return f"by rule {rule.name!r}, {pattern} stays closed even under a grant"
-    return None
+        return _in_words(found, stamp, write)
+    why = broken_term(stamp, write, policy, now)
+    if why is None and cover.namespaced:
+        why = outranked(stamp, write, policy)
+    return why or _too_much(stamp, write, live_grant(write, policy, now))
 
 
 def _too_much(stamp: Stamp, write: Write, live: Stamp | None) -> str | None:
@@ -96,14 +80,20 @@ def _too_much(stamp: Stamp, write: Write, live: Stamp | None) -> str | None:
     )
 
 
-def _in_words(found: Flaw, stamp: Stamp, operation: GrantOperation) -> str:
+def _in_words(found: Flaw, stamp: Stamp, write: Write) -> str:
     grant = f"the grant for {stamp.ticket}"
     match found:
         case Flaw.EXPIRED:
-            return f"{grant} expired at {stamp.expires:%Y-%m-%d %H:%M:%S} UTC"
+            return f"{grant} expired at {moment(stamp.expires)}"
+        case Flaw.OTHER_PERSON if write.actor.name == stamp.actor:
+            return f"{grant} is that of another account called {stamp.actor}, with another uid"
         case Flaw.OTHER_PERSON:
             return f"{grant} is {stamp.actor}'s"
         case Flaw.OTHER_OPERATION:
-            return f"{grant} does not cover {operation}: rule {stamp.rule!r} does not name it"
+            named = ", ".join(stamp.operations)
+            return (
+                f"{grant} does not cover {operation_of(write)}: "
+                f"rule {stamp.rule!r} does not name it, but {named}"
+            )
         case _:
             return f"{grant} does not count: {found}"

@@ -8,16 +8,18 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, TypeAlias
 
+from glasswarden.kube.diff import Change
 from glasswarden.kube.paths import Key, Path
 from glasswarden.policy.benign import benign_operation
 from glasswarden.policy.decision import Clause, Decision, Verdict
-from glasswarden.policy.denial import denial, forgery_told, warning
+from glasswarden.policy.denial import claim_of, denial, forgery_told, hitch_of, warning
 from glasswarden.policy.granting import grant_use, touches_glass
-from glasswarden.policy.holding import holding_grant, reconciles
+from glasswarden.policy.holding import deletion_hold, reconciles
+from glasswarden.policy.intent import Intent, intent_of
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.receipt import receipt
-from glasswarden.policy.steering import steering_changes
+from glasswarden.policy.steering import steers
 from glasswarden.policy.tampering import tampering
 from glasswarden.policy.write import Operation, Write
 
@@ -51,18 +53,24 @@ def noise(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicab
     """Allow an update that changes nothing which anybody decides about."""
     if write.operation is not Operation.UPDATE:
         return "it is no update"
-    changes = steering_changes(write) if write.steers else write.changes
-    if changes:
+    if any(not write.steers or _steers(write, change, policy) for change in write.changes):
         return "it changes something that matters"
     if touches_glass(write, policy, now):
         return "it has to do with break-glass"
     return Decision(Verdict.ALLOW, Clause.NOISE)
 
 
-def finalizing(write: Write, _policy: Policy, _now: datetime) -> Decision | NotApplicable:
+def _steers(write: Write, change: Change, policy: Policy) -> bool:
+    """Tell whether *change* of an engine's own object is anybody's business."""
+    return steers(write, change) or policy.is_mark(change)
+
+
+def finalizing(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
     """Allow an object that is going to go: its finalizers are taken off by whoever set them."""
     if not write.terminating:
         return "the object is not being deleted"
+    if touches_glass(write, policy, now):
+        return "it has to do with break-glass"
     if write.operation is Operation.DELETE:
         return Decision(Verdict.ALLOW, Clause.FINALIZING)
     if not all(_is_finalizer(change.path) for change in write.changes):
@@ -89,14 +97,18 @@ def held(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicabl
         return "it is no deletion"
     if not reconciles(write, policy):
         return "the writer is no trusted controller of that owner"
-    if holding_grant(write, policy, now) is None:
+    if deletion_hold(write, policy, now) is None:
         return "no hold is in force on it"
     return _refused(write, policy, Clause.HELD, now)
 
 
 def controller(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
-    """Allow what the owner's own reconciler writes."""
-    if not reconciles(write, policy):
+    """Allow what the owner's own reconciler writes, and in a reserved namespace any reconciler.
+
+    Engines leave things there that they do not mark: helm-controller the Secret of a release.
+    """
+    unmarked = write.owner is None and policy.is_reserved(write)
+    if not (policy.reconciles(write.actor) if unmarked else reconciles(write, policy)):
         return "the writer is no trusted controller of that owner"
     return Decision(Verdict.ALLOW, Clause.CONTROLLER)
 
@@ -123,8 +135,10 @@ def marks(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicab
     return _refused(write, policy, Clause.MARKS, now)
 
 
-def benign(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
+def benign(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
     """Allow an operation that the policy calls harmless."""
+    if touches_glass(write, policy, now):
+        return "it has to do with break-glass"
     operation = benign_operation(write)
     if operation is None:
         return "it is no operation that could be harmless"
@@ -152,16 +166,23 @@ def _forged(write: Write, why: str) -> Decision:
     text = forgery_told(write, why)
     if write.dry_run:
         return Decision(Verdict.ALLOW, Clause.MARKS, Mode.ENFORCE, warnings=(text,))
-    return Decision(Verdict.DENY, Clause.MARKS, Mode.ENFORCE, text)
+    return Decision(Verdict.DENY, Clause.MARKS, Mode.ENFORCE, text, claim=text)
 
 
 def _refused(write: Write, policy: Policy, clause: Clause, now: datetime) -> Decision:
-    """Return what the mode makes of a refusal; a dry run is told, and never refused."""
-    mode = policy.mode_of(write)
+    """Return what the mode makes of a refusal; a dry run is told, and never refused.
+
+    Who wants something of break-glass is refused in every mode, as a forger is: a reason that
+    was stored all the same would count later, beside a stamp.
+    """
+    wants = intent_of(write, policy, now) is not Intent.NOTHING
+    mode = Mode.ENFORCE if wants else policy.mode_of(write)
     if mode is Mode.AUDIT and not write.dry_run:
         return Decision(Verdict.ALLOW, clause, mode)
     if mode is Mode.ENFORCE and not write.dry_run:
-        return Decision(Verdict.DENY, clause, mode, denial(write, policy, clause, now))
+        text, claim = denial(write, policy, clause, now), claim_of(write, policy, clause, now)
+        hitch = hitch_of(write, policy, clause, now)
+        return Decision(Verdict.DENY, clause, mode, text, claim, hitch)
     warnings = warning(write, policy, clause, mode, now)
     return Decision(Verdict.ALLOW, clause, mode, warnings=warnings)
 

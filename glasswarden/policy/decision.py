@@ -46,6 +46,10 @@ class Decision:
     """What the policy does with refused writes here; none where nothing was refused."""
 
     message: str = ""
+    claim: str = ""
+    """Of a refusal, why GitOps has a say in it: for others than the writer, so without values."""
+    hitch: str = ""
+    """Of a refusal, why no grant helps, or what else was in the way; without values too."""
     warnings: tuple[str, ...] = ()
     unavailable: bool = False
     """Whether it is refused for want of a record, not by the rules."""

@@ -218,6 +218,9 @@ class BreakGlassRule(Where, frozen=True, kw_only=True):
     closed: Annotated[
         tuple[FieldPattern, ...], Meta(description="Fields that no grant covers.")
     ] = ()
+    closed_kinds: Annotated[
+        Patterns, Meta(description="Kinds that no grant covers, as `Kind` or `group/Kind`.")
+    ] = ()
     namespace_wide: Annotated[
         bool, Meta(description="Whether a Namespace can be asked for, with all that is in it.")
     ] = True
@@ -251,11 +254,21 @@ class WithoutRecord(StrEnum):
 
 
 class Outage(_Part, frozen=True, kw_only=True):
-    """What happens while nothing can be recorded, by the mode that the object is in."""
+    """What happens while nothing can be recorded, by the mode that the object is in.
+
+    Nobody knows the mode while the webhook itself is away; the API server goes by one answer.
+    """
 
     enforce: WithoutRecord = WithoutRecord.REFUSE
     warn: WithoutRecord = WithoutRecord.ALLOW
     audit: WithoutRecord = WithoutRecord.ALLOW
+    away: Annotated[
+        WithoutRecord | None,
+        Meta(
+            description="What happens to direct writes while the webhook gives no answer at all:"
+            " `refuse` where some mode is `enforce`, else `allow`, unless it is said here."
+        ),
+    ] = None
 
 
 class Document(_Part, frozen=True, kw_only=True):

@@ -5,16 +5,23 @@ from typing import Final
 
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.grant import Act, GrantUse
+from glasswarden.policy.breakglass.outcome import Outcome, no_outcome, parse_outcome
 from glasswarden.policy.breakglass.petition import Petition
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.breakglass.stamp import Stamp
 from glasswarden.policy.covering import Cover, cover_of, objection
-from glasswarden.policy.intent import Intent, intent_of, live_grant, waiting_petition
+from glasswarden.policy.ending import judge_closing, judge_settling
+from glasswarden.policy.intent import (
+    Intent,
+    ended_grant,
+    intent_of,
+    live_grant,
+    waiting_petition,
+)
 from glasswarden.policy.judgement import (
     Granted,
     Refused,
     judge_approval,
-    judge_closing,
     judge_request,
 )
 from glasswarden.policy.policy import Policy
@@ -24,8 +31,6 @@ from glasswarden.policy.write import Write
 _UNSTAMPED: Final = (
     "the request was not stamped: Glasswarden's mutating webhook is out of reach, or has no key"
 )
-
-OUTCOMES: Final = frozenset({"reverted", "backported", "delegated"})
 
 
 def touches_glass(write: Write, policy: Policy, now: datetime) -> bool:
@@ -48,6 +53,8 @@ def grant_use(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
             return _approved(write, policy, now)
         case Intent.CLOSE:
             return _closed(write, policy, now)
+        case Intent.SETTLE:
+            return _settled(write, policy, now)
         case Intent.NOTHING:
             return _used(write, policy, now)
 
@@ -81,21 +88,64 @@ def _closed(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
     refused = judge_closing(write, policy, now)
     if refused is not None:
         return refused.why
-    outcome = write.glass.after.get(names.OUTCOME)
-    if outcome not in {None, *OUTCOMES}:
-        return f"the outcome {outcome!r} is none of {', '.join(sorted(OUTCOMES))}"
-    if write.changes:
-        cover = cover_of(write, policy, now)
-        if isinstance(cover, str):
-            return cover
+    text = write.glass.after.get(names.OUTCOME)
+    outcome = parse_outcome(text) if text is not None else Outcome("")
+    if outcome is None:
+        return no_outcome(text or "")
+    why = _uncovered(write, policy, now)
+    if why is not None:
+        return why
     live, petition = live_grant(write, policy, now), waiting_petition(write, policy, now)
     reason = write.glass.before.get(names.REASON) or ""
     if live is not None:
-        return _use(Act.CLOSED, live, write, reason, outcome or "")
-    assert petition is not None  # noqa: S101 - otherwise there was nothing to close
+        return _use(Act.CLOSED, live, write, reason, outcome.word)
+    if petition is None:
+        return "there is nothing to end"
     return GrantUse(
         petition.id, Act.CLOSED, petition.actor, petition.rule, petition.ticket, reason, None
     )
+
+
+def _settled(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
+    text = write.glass.after.get(names.OUTCOME) or ""
+    outcome = parse_outcome(text)
+    if outcome is None:
+        return no_outcome(text)
+    stamp = ended_grant(write, policy)
+    if stamp is not None and outcome.grant not in {"", stamp.id}:
+        stamp = None  # they speak of an earlier one
+    if stamp is not None and stamp.namespace:
+        return "the grant was one on the Namespace: say there what became of the changes"
+    if stamp is None and not outcome.grant:
+        return (
+            "no grant is left on the object: say of which one, as `glasswarden grants` shows it, "
+            f"with {names.OUTCOME}={outcome.word}:ID"
+        )
+    refused = judge_settling(write, policy, stamp)
+    if refused is not None:
+        return refused.why
+    why = _uncovered(write, policy, now)
+    if why is not None:
+        return why
+    return GrantUse(
+        outcome.grant or (stamp.id if stamp else ""),
+        Act.SETTLED,
+        stamp.actor if stamp else "",
+        stamp.rule if stamp else "",
+        stamp.ticket if stamp else "",
+        "",
+        None,
+        outcome=outcome.word,
+        namespaced=is_namespace(write.target),
+    )
+
+
+def _uncovered(write: Write, policy: Policy, now: datetime) -> str | None:
+    """Return why what else the write changes is under no grant, if it changes anything."""
+    cover = cover_of(write, policy, now) if write.changes else None
+    if not isinstance(cover, str):
+        return None
+    return cover or "nobody has broken the glass for what else it changes"
 
 
 def _used(write: Write, policy: Policy, now: datetime) -> GrantUse | str:

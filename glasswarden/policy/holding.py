@@ -42,7 +42,19 @@ def reconciles(write: Write, policy: Policy) -> bool:
 def holding_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
     """Return the grant that keeps the object's reconciler from undoing its changes, if one does."""
     stamp = live_grant(write, policy, now)
-    return stamp if stamp is not None and _holds(stamp, policy) else None
+    return stamp if stamp is not None and stamp.hold else None
+
+
+def deletion_hold(write: Write, policy: Policy, now: datetime) -> Stamp | None:
+    """Return the grant for which the object's reconciler must not delete it now, if there is one.
+
+    On the object itself, or on its Namespace where the object was only scaled.
+    """
+    stamp = holding_grant(write, policy, now)
+    if stamp is not None or not write.glass.scaled:
+        return stamp
+    begun = _beginning(write, policy, now)
+    return begun if begun is not None and GrantOperation.SCALE in begun.operations else None
 
 
 def hold(
@@ -61,15 +73,10 @@ def hold(
     return Holding(held(live, proposed, paths), paths, _renewed(stamp, paths, write))
 
 
-def _holds(stamp: Stamp, policy: Policy) -> bool:
-    """Tell whether the grant holds. A rule that left the policy took its grants with it."""
-    return stamp.hold and policy.glass_rule(stamp.rule) is not None
-
-
 def _beginning(write: Write, policy: Policy, now: datetime) -> Stamp | None:
     """Return a stamp to begin with, for an object that only its Namespace has a grant for."""
     around = grant_around(write, policy, now)
-    if around is None or not _holds(around, policy) or live_grant(write, policy, now) is not None:
+    if around is None or not around.hold or live_grant(write, policy, now) is not None:
         return None
     return msgspec.structs.replace(around, held=(), namespace=write.glass.namespace_uid)
 

@@ -23,6 +23,8 @@ class Intent(Enum):
     APPROVE = "approve"
     CLOSE = "close"
     """To end the grant, or to withdraw the request."""
+    SETTLE = "settle"
+    """To say what became of the changes under a grant that is over."""
 
 
 def intent_of(write: Write, policy: Policy, now: datetime) -> Intent:
@@ -36,11 +38,14 @@ def intent_of(write: Write, policy: Policy, now: datetime) -> Intent:
     if after.get(names.APPROVE) not in (None, before.get(names.APPROVE)):
         return Intent.APPROVE
     live = live_grant(write, policy, now)
-    if names.REASON in after.texts:
-        asks = _differs(glass) or (live is None and _is_renewed(glass))
-        return Intent.ASK if asks else Intent.NOTHING
     open_ = live is not None or waiting_petition(write, policy, now) is not None
-    return Intent.CLOSE if names.REASON in before.texts and open_ else Intent.NOTHING
+    if names.REASON in after.texts:
+        if _differs(glass) or (live is None and _is_renewed(glass)):
+            return Intent.ASK
+    elif names.REASON in before.texts and open_:
+        return Intent.CLOSE
+    settles = after.get(names.OUTCOME) not in (None, before.get(names.OUTCOME))
+    return Intent.SETTLE if settles and not open_ else Intent.NOTHING
 
 
 def live_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
@@ -51,7 +56,7 @@ def live_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
     glass = write.glass
     stamp = glass.before.counted()
     if stamp is None or not stamp.namespace or glass.namespace_unknown:
-        return glass.before.live(policy.cluster, write.target.uid, now)
+        return _given(glass.before.live(policy.cluster, write.target.uid, now), policy, now)
     around = grant_around(write, policy, now)
     if around is None or around.id != stamp.id:
         return None
@@ -62,7 +67,25 @@ def live_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
 def grant_around(write: Write, policy: Policy, now: datetime) -> Stamp | None:
     """Return the grant that is in force on the Namespace that the object is in."""
     glass = write.glass
-    return glass.namespace.live(policy.cluster, glass.namespace_uid, now)
+    return _given(glass.namespace.live(policy.cluster, glass.namespace_uid, now), policy, now)
+
+
+def _given(stamp: Stamp | None, policy: Policy, now: datetime) -> Stamp | None:
+    """Return *stamp* unless its rule has left the policy, or gives that much time no longer."""
+    rule = policy.glass_rule(stamp.rule) if stamp is not None else None
+    return None if stamp is None or rule is None or rule.outlives(stamp.start, now) else stamp
+
+
+def ended_grant(write: Write, policy: Policy) -> Stamp | None:
+    """Return the stamp of a grant that is over, where it is still on the object.
+
+    To be asked where none is in force.
+    """
+    stamp = write.glass.before.grant
+    if not isinstance(stamp, Stamp) or stamp.trial:
+        return None
+    here = (stamp.cluster, stamp.uid) == (policy.cluster, write.target.uid)
+    return stamp if here else None
 
 
 def waiting_petition(write: Write, policy: Policy, now: datetime) -> Petition | None:

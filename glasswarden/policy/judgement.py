@@ -6,8 +6,9 @@ from typing import Final, TypeAlias
 
 from glasswarden.duration import DurationError, parse_span, render_duration
 from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.notes import Notes
 from glasswarden.policy.breakglass.petition import Petition, digest_of
-from glasswarden.policy.breakglass.rules import Rule
+from glasswarden.policy.breakglass.rules import Rule, people_of
 from glasswarden.policy.breakglass.stamp import Stamp, admits
 from glasswarden.policy.intent import live_grant, waiting_petition
 from glasswarden.policy.policy import Policy
@@ -63,12 +64,25 @@ def rule_for(write: Write, policy: Policy, now: datetime) -> Rule | None:
     return None
 
 
+def out_of_hours(write: Write, policy: Policy) -> str | None:
+    """Return when the writer, for whom no rule is in force now, may break the glass here."""
+    for rule in policy.glass:
+        about = rule.is_about(write.target, write.owner, write.labels)
+        if about and rule.hours is not None and write.actor in rule.people:
+            return f"by rule {rule.name!r}, {write.actor.name} may break the glass {rule.hours}"
+    return None
+
+
 def judge_request(write: Write, policy: Policy, now: datetime) -> Judgement:
     """Return what the rules say to the request that *write* makes."""
     rule = rule_for(write, policy, now)
     if rule is None:
-        return Refused(f"no rule lets {write.actor.name} break the glass here")
-    wrong = _fault_in_words(rule, write)
+        late = out_of_hours(write, policy)
+        return Refused(late or f"no rule lets {write.actor.name} break the glass here")
+    if rule.closes(write.target):
+        kind = write.target.kind
+        return Refused(f"by rule {rule.name!r}, objects of kind {kind} stay closed")
+    wrong = fault_in_words(rule, write.glass.after)
     if wrong is not None:
         return Refused(f"by rule {rule.name!r}, {wrong}")
     try:
@@ -79,16 +93,22 @@ def judge_request(write: Write, policy: Policy, now: datetime) -> Judgement:
 
 
 def _judge(rule: Rule, ttl: timedelta, write: Write, policy: Policy, now: datetime) -> Judgement:
-    own = _own_grant(write, policy, now)
+    own, theirs = _own_grant(write, policy, now), live_grant(write, policy, now)
+    if theirs is not None and own is None and not theirs.namespace and _same_reason(write):
+        return Refused(
+            f"by rule {rule.name!r}, who takes a grant over gives a reason of their own: "
+            f"this one is {theirs.actor}'s"
+        )
     start = own.start if own else now.replace(microsecond=0)
     if start + ttl <= now:
-        begun = f"{start:%H:%M:%S} UTC"
+        least, most = render_duration(now - start), render_duration(rule.longest_ttl)
         return Refused(
-            f"a ttl of {render_duration(ttl)} is over: it counts from {begun}, the start"
+            f"by rule {rule.name!r}, a ttl of {render_duration(ttl)} is over: it counts from "
+            f"{start:%H:%M:%S} UTC, the start; more than {least}, at most {most} passes"
         )
     crowd = None if own else _crowd(rule, write)
     if crowd is not None:
-        return Refused(f"by rule {rule.name!r}, {crowd}")
+        return Refused(crowd)
     if rule.approvers is None:
         return Granted(rule, ttl, start, own)
     if write.changes:
@@ -99,8 +119,9 @@ def _judge(rule: Rule, ttl: timedelta, write: Write, policy: Policy, now: dateti
     return Waits(rule, ttl)
 
 
-def _fault_in_words(rule: Rule, write: Write) -> str | None:
-    notes, needed = write.glass.after, rule.document.reason_length
+def fault_in_words(rule: Rule, notes: Notes) -> str | None:
+    """Return what *rule* finds wrong with the reason or the ticket in *notes*."""
+    needed = rule.document.reason_length
     reason, ticket = notes.get(names.REASON) or "", notes.get(names.TICKET)
     if len(reason.strip()) < needed:
         return f"a reason has at least {needed} characters"
@@ -131,12 +152,18 @@ def _own_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
     return live if admits(live, write.actor) else None
 
 
+def _same_reason(write: Write) -> bool:
+    return write.glass.before.get(names.REASON) == write.glass.after.get(names.REASON)
+
+
 def _crowd(rule: Rule, write: Write) -> str | None:
     most, open_ = rule.document.most_open, write.glass.open
     if most.person is not None and open_.person >= most.person:
-        return f"one person has at most {most.person} grants open at once: close one first"
+        who = f"one person has at most {most.person} grants open at once: close one first"
+        return f"by rule {rule.name!r}, {who}"
     if most.namespace is not None and open_.namespace >= most.namespace:
-        return f"a namespace has at most {most.namespace} grants open at once"
+        where = f"a namespace has at most {most.namespace} grants open at once: close one first"
+        return f"by rule {rule.name!r}, {where}"
     return None
 
 
@@ -164,7 +191,8 @@ def _judge_approver(
     if write.actor.may_be(petition.actor, petition.actor_uid):
         return Refused(f"by rule {rule.name!r}, somebody else approves, not {petition.actor}")
     if write.actor not in rule.approvers:
-        return Refused(f"by rule {rule.name!r}, {write.actor.name} is none of the approvers")
+        who = people_of(rule.document.approval) if rule.document.approval else "nobody"
+        return Refused(f"by rule {rule.name!r}, {write.actor.name} is none of the approvers: {who}")
     if write.changes:
         return Refused("an approval changes nothing else")
     ttl = min(timedelta(seconds=petition.ttl), rule.longest_ttl)
@@ -172,30 +200,12 @@ def _judge_approver(
     extends = live if live is not None and _is_of(live, petition) else None
     start = extends.start if extends else now.replace(microsecond=0)
     if start + ttl <= now:
-        return Refused("the time that was asked for is over: ask again")
+        return Refused(f"by rule {rule.name!r}, the time that was asked for is over: ask again")
+    crowd = None if extends else _crowd(rule, write)
+    if crowd is not None:
+        return Refused(crowd)
     return Granted(rule, ttl, start, extends, petition)
 
 
 def _is_of(stamp: Stamp, petition: Petition) -> bool:
     return (stamp.actor, stamp.actor_uid) == (petition.actor, petition.actor_uid)
-
-
-def judge_closing(write: Write, policy: Policy, now: datetime) -> Refused | None:
-    """Return why the writer may not end the grant, if they may not.
-
-    A grant that ends lets the reconciler revert a fix in the middle of an incident: that is for
-    those to decide who could have made it.
-    """
-    actor, live = write.actor, live_grant(write, policy, now)
-    petition = waiting_petition(write, policy, now)
-    if live is not None and admits(live, actor):
-        return None
-    if petition is not None and actor.name == petition.actor and live is None:
-        return None
-    if rule_for(write, policy, now) is not None:
-        return None
-    named = live.rule if live is not None else petition.rule if petition is not None else ""
-    rule = policy.glass_rule(named)
-    if rule is not None and rule.approvers is not None and actor in rule.approvers:
-        return None
-    return Refused(f"{actor.name} may not end a grant that is not theirs")

@@ -23,14 +23,21 @@ def without_record(decision: Decision, write: Write, policy: Policy) -> Decision
     mode = decision.mode or policy.mode_of(write)
     if _rule(policy, mode) is WithoutRecord.ALLOW:
         return decision
-    message = (
+    claim = (
         f"{write.target}: this write cannot be recorded now, and the policy lets none through"
-        f" unrecorded in mode {mode}; it is refused.\n"
-        f"Cause: {_CAUSE}.\n"
-        "Try again later; whoever runs Glasswarden finds the reason in its log."
+        f" unrecorded in mode {mode}; it is refused."
     )
+    cause = f"Cause: {_CAUSE}."
+    hint = "Try again later; whoever runs Glasswarden finds the reason in its log."
     return replace(
-        decision, verdict=Verdict.DENY, mode=mode, message=message, warnings=(), unavailable=True
+        decision,
+        verdict=Verdict.DENY,
+        mode=mode,
+        message=f"{claim}\n{cause}\n{hint}",
+        claim=claim,
+        hitch=cause,
+        warnings=(),
+        unavailable=True,
     )
 
 

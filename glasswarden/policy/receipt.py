@@ -1,11 +1,10 @@
 """What a person reads after they broke the glass, as warnings: plain kubectl shows nothing else."""
 
-from datetime import datetime
-
-from glasswarden.policy.advice import people_of, resource
+from glasswarden.policy.advice import resource
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.grant import Act, GrantUse
-from glasswarden.policy.breakglass.rules import is_namespace
+from glasswarden.policy.breakglass.moment import moment
+from glasswarden.policy.breakglass.rules import is_namespace, people_of
 from glasswarden.policy.denial import tidy
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
@@ -20,15 +19,17 @@ def _lines(use: GrantUse, write: Write, policy: Policy) -> tuple[str, ...]:
     where = f"all in {write.target}" if is_namespace(write.target) else str(write.target)
     match use.act:
         case Act.ISSUED | Act.APPROVED | Act.EXTENDED:
-            until = f"until {_time(use.expires)} ({use.ticket}, grant {use.id})"
+            until = f"until {moment(use.expires)} ({use.ticket}, grant {use.id})"
             return (f"{use.actor} may write to {where} {until}.",)
         case Act.REQUESTED:
             return (
-                f"This waits until {_time(use.expires)} for {_approvers(use, policy)} to approve:",
+                f"This waits until {moment(use.expires)} for {_approvers(use, policy)} to approve:",
                 f"  kubectl annotate {resource(write.target)} {names.APPROVE}={use.id}",
             )
         case Act.CLOSED:
             return (f"The grant for {use.ticket} is closed: Git decides about {where} again.",)
+        case Act.SETTLED:
+            return (f"The grant {use.id} on {where} is recorded as {use.outcome}.",)
         case Act.USED:
             return ()
 
@@ -37,7 +38,3 @@ def _approvers(use: GrantUse, policy: Policy) -> str:
     rule = policy.glass_rule(use.rule)
     approval = rule.document.approval if rule else None
     return people_of(approval) if approval else "somebody"
-
-
-def _time(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment else "now"

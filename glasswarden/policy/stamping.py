@@ -15,12 +15,12 @@ from glasswarden.policy.breakglass.held import fits, merged
 from glasswarden.policy.breakglass.petition import Petition, digest_of
 from glasswarden.policy.breakglass.stamp import Stamp
 from glasswarden.policy.covering import Cover, cover_of
+from glasswarden.policy.ending import judge_closing
 from glasswarden.policy.intent import Intent, intent_of, live_grant, waiting_petition
 from glasswarden.policy.judgement import (
     Granted,
     Waits,
     judge_approval,
-    judge_closing,
     judge_request,
 )
 from glasswarden.policy.operation import Operation
@@ -50,7 +50,7 @@ def marks_for(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks
             return _granted(judgement, write, policy, now, new_id)
         case Intent.CLOSE:
             return {} if judge_closing(write, policy, now) else _CLEARED
-        case Intent.NOTHING:
+        case Intent.SETTLE | Intent.NOTHING:
             return {**_kept(write, policy, now), **_remembered(write, policy, now)}
 
 
@@ -131,11 +131,15 @@ def _held(write: Write, live: Stamp | None) -> tuple[str, ...]:
 def _restored(write: Write, policy: Policy, now: datetime) -> Marks:
     """Return what undoes a reconciler's hand on ours: Git neither asks, approves nor closes."""
     before, after = write.glass.before, write.glass.after
-    if live_grant(write, policy, now) is None and waiting_petition(write, policy, now) is None:
+    live, waiting = live_grant(write, policy, now), waiting_petition(write, policy, now)
+    if live is None and waiting is None:
         over = not before.texts.keys().isdisjoint(names.HOOKS_OWN)
         return _CLEARED if over else dict.fromkeys(names.HOOKS_OWN)
-    differing = (name for name in names.ANNOTATIONS if before.get(name) != after.get(name))
-    return {name: before.get(name) for name in differing}
+    right = {name: before.get(name) for name in names.ANNOTATIONS}
+    # A token that does not count, one that Git itself had brought, would count as ours.
+    right |= {names.GRANT: None} if live is None else {}
+    right |= {names.REQUEST: None, names.APPROVAL: None} if waiting is None else {}
+    return {name: text for name, text in right.items() if text != after.get(name)}
 
 
 def _kept(write: Write, policy: Policy, now: datetime) -> Marks:

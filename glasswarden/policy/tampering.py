@@ -38,8 +38,9 @@ def tampering(write: Write, policy: Policy, now: datetime) -> str | None:
 
 def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
     old, new = (notes.get(names.GRANT) for notes in (write.glass.before, write.glass.after))
-    if old == new:
-        return None
+    before, after = write.glass.before.grant, write.glass.after.grant
+    if old == new and not _is_disowned(before, after):
+        return _with_its_owner(before, after, "stamp")
     if new is None:
         if live_grant(write, policy, now) is None or _ends(write):
             return None
@@ -49,6 +50,18 @@ def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
         return f"its stamp does not count: {_why(stamp)}"
     wrong = _flaw_of_new(stamp, write, policy, now)
     return f"its stamp does not count: {wrong}" if wrong else None
+
+
+def _with_its_owner(before: object, after: object, what: str) -> str | None:
+    """Return that somebody applies the token that stands there: as theirs it would not count."""
+    spoiled = isinstance(after, Unreadable) and not isinstance(before, Unreadable)
+    return f"its {what} would not count: {_why(after)}" if spoiled else None
+
+
+def _is_disowned(before: object, after: object) -> bool:
+    """Tell whether a token that somebody had applied is nobody's after the write: as if new."""
+    counts = after is not None and not isinstance(after, Unreadable)
+    return counts and isinstance(before, Unreadable)
 
 
 def _ends(write: Write) -> bool:
@@ -80,12 +93,13 @@ def _only_remembers(stamp: Stamp, live: Stamp | None) -> bool:
 
 def _with_request(write: Write, policy: Policy, now: datetime) -> str | None:
     old, new = (notes.get(names.REQUEST) for notes in (write.glass.before, write.glass.after))
-    if old == new:
-        return None
+    before, after = write.glass.before.petition, write.glass.after.petition
+    if old == new and not _is_disowned(before, after):
+        return _with_its_owner(before, after, "request")
     if new is None:
-        after = write.glass.after
-        over = names.REASON not in after.texts or waiting_petition(write, policy, now) is None
-        decided = after.get(names.GRANT) != write.glass.before.get(names.GRANT)
+        notes = write.glass.after
+        over = names.REASON not in notes.texts or waiting_petition(write, policy, now) is None
+        decided = notes.get(names.GRANT) != write.glass.before.get(names.GRANT)
         return None if over or decided else "a request is withdrawn by removing its reason"
     petition = write.glass.after.petition
     if not isinstance(petition, Petition):

@@ -3,20 +3,17 @@
 Paths are told and never values: more people may read Events than the objects that they are about.
 """
 
-from datetime import datetime
 from typing import Final
 
 from glasswarden.kube.events import Event
 from glasswarden.policy.breakglass.grant import Act, GrantUse
+from glasswarden.policy.breakglass.moment import moment
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.decision import Clause, Decision
 from glasswarden.policy.operation import Operation
 from glasswarden.policy.write import Write
 
 MOST_FIELDS: Final = 6
-
-_GLASS: Final = "Break-glass: "
-"""How a line of a denial begins that says why there is no grant."""
 
 _REASONS: Final = {
     Act.REQUESTED: "BreakGlassRequested",
@@ -25,6 +22,7 @@ _REASONS: Final = {
     Act.EXTENDED: "BreakGlassExtended",
     Act.USED: "BreakGlassUsed",
     Act.CLOSED: "BreakGlassClosed",
+    Act.SETTLED: "BreakGlassSettled",
 }
 
 
@@ -54,12 +52,12 @@ def _refused_as(write: Write, decision: Decision) -> str:
 
 def _refusal(write: Write, decision: Decision) -> str:
     """Return the refusal without the fields' values, which only the writer is told."""
-    first, *rest = decision.message.split("\n")
-    claim = first.partition("; this ")[0].rstrip(".")
-    why = [line for line in rest if line.startswith((_GLASS, "Cause: "))]
-    if _refused_as(write, decision) == "BreakGlassRefused" and why:
-        return f"{write.actor.name} asked and was refused: {why[0].removeprefix(_GLASS)}"
-    return " ".join([f"{write.actor.name} was refused {_doing(write)}: {claim}.", *why])
+    if _refused_as(write, decision) == "BreakGlassRefused" and decision.hitch:
+        return f"{write.actor.name} asked and was refused: {decision.hitch}"
+    told = [f"{write.actor.name} was refused {_doing(write)}: {decision.claim}"]
+    if decision.hitch:
+        told.append(decision.hitch if decision.unavailable else f"Break-glass: {decision.hitch}")
+    return " ".join(told)
 
 
 def _doing(write: Write) -> str:
@@ -76,16 +74,20 @@ def _sentence(use: GrantUse, write: Write) -> str:
     match use.act:
         case Act.ISSUED | Act.EXTENDED:
             with_it = f" Changed in the same write: {fields}." if (fields := _fields(write)) else ""
-            return f"{use.actor} may write to {where} until {_time(use.expires)}, {about}.{with_it}"
+            return (
+                f"{use.actor} may write to {where} until {moment(use.expires)}, {about}.{with_it}"
+            )
         case Act.APPROVED:
-            until = f"until {_time(use.expires)}, approved by {use.approver}"
+            until = f"until {moment(use.expires)}, approved by {use.approver}"
             return f"{use.actor} may write to {where} {until}, {about}."
         case Act.REQUESTED:
-            until = f"Somebody else can approve it until {_time(use.expires)}."
+            until = f"Somebody else can approve it until {moment(use.expires)}."
             return f"{use.actor} asks to write to {where}, {about}. {until}"
         case Act.CLOSED:
             outcome = f" Outcome: {use.outcome}." if use.outcome else ""
             return f"{write.actor.name} ended {_grant(use, write)}.{outcome}"
+        case Act.SETTLED:
+            return f"{write.actor.name} settled the grant {use.id}. Outcome: {use.outcome}."
         case Act.USED:
             return f"{write.actor.name} {_done(write)} under {_grant(use, write)}."
 
@@ -107,7 +109,3 @@ def _fields(write: Write) -> str:
     shown = ", ".join(str(change.path) for change in write.changes[:MOST_FIELDS])
     more = len(write.changes) - MOST_FIELDS
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _time(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment else "now"

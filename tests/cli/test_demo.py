@@ -19,7 +19,7 @@ IMAGE = "/spec/template/spec/containers[name=web]/image"
 
 def told(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*DEMO, *options, "--exit"], capture_output=True, text=True, check=False, timeout=60
+        [*DEMO, *options], capture_output=True, text=True, check=False, timeout=60
     )
 
 
@@ -186,8 +186,8 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_it_stays_up_until_interrupted(tmp_path: Path) -> None:
-    command = [*DEMO, "--dir", str(tmp_path / "story")]
+def test_it_stays_up_until_interrupted_if_asked_to(tmp_path: Path) -> None:
+    command = [*DEMO, "--stay", "--dir", str(tmp_path / "story")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         for line in demo.stdout:

@@ -168,12 +168,15 @@ def is_mended(live: Live) -> bool:
     )
 
 
-def is_healed(live: Live, image: str) -> bool:
-    """Tell whether *live* is as Git has it, but for additions: Argo CD overlooks those."""
+def is_healed(scene: Scene, image: str) -> bool:
+    """Tell whether the Deployment is as Git has it, but for additions that Argo CD overlooks."""
+    live = scene.live()
+    [container] = live["spec"]["template"]["spec"]["containers"]
     return (
         image_of(live) == image
         and live["spec"]["replicas"] == 1
         and live["metadata"].get("labels", {}).get("tier") == "front"
+        and (isinstance(scene.deployed, Application) or not container.get("env"))
         and not is_marked(live)
     )
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,6 +106,46 @@ def test_status_extend_and_close(guard: Guard, web: str) -> None:
     assert too_long.returncode != 0
     denied = responder.kubectl("set", "image", "deploy/web", "app=x", "-n", web, check=False)
     assert denied.returncode != 0
+
+
+def test_what_became_of_it_can_be_said_after_its_end(guard: Guard, web: str) -> None:
+    responder, target = guard.cluster.as_("responder"), ("deploy/web", "-n", web)
+    typed(responder, "break", *target, *ASKED, "--ttl", "3s",
+          "--", "scale", "deploy/web", "--replicas=8")  # fmt: skip
+    [issued, _] = guard.records_in(web)
+    time.sleep(3.1)
+    settled = typed(responder, "close", *target, "--outcome", "delegated")
+    assert settled.returncode == 0, settled.stderr
+    assert f"The grant {issued.grant} on Deployment {web}/web is recorded as delegated" in (
+        settled.stderr
+    )
+    again = typed(responder, "close", *target, "--outcome", "reverted", "--grant", issued.grant)
+    assert again.returncode == 0, again.stderr
+    found = guard.records_in(web)[2:]
+    assert [(each.grant, each.grant_act, each.outcome) for each in found] == [
+        (issued.grant, "settled", "delegated"),
+        (issued.grant, "settled", "reverted"),
+    ]
+
+
+def test_somebody_elses_grant(guard: Guard, web: str) -> None:
+    responder, target = guard.cluster.as_("responder"), ("deploy/web", "-n", web)
+    typed(responder, "break", *target, *ASKED)
+    lead = guard.cluster.as_("lead")
+    refused = typed(lead, "break", *target, "--ticket", "INC-43", "--reason", "I take this over")
+    assert "it is open already, for responder" in refused.stderr
+
+
+def test_under_a_grant_on_the_namespace(guard: Guard, web: str) -> None:
+    responder, target = guard.cluster.as_("responder"), ("deploy/web", "-n", web)
+    typed(responder, "break", f"namespace/{web}", *ASKED, "--", "-n", web, "scale", "deploy/web",
+          "--replicas=8")  # fmt: skip
+    assert replicas(guard, web) == 8
+    shown = typed(responder, "status", *target).stdout
+    assert f"by the grant on Namespace {web}." in shown
+    typed(responder, "close", f"namespace/{web}")
+    shown = typed(responder, "status", *target).stdout
+    assert "open until" not in shown
 
 
 def test_who_may_not_is_told_why(guard: Guard, web: str) -> None:

@@ -65,7 +65,7 @@ def test_a_fix_survives_while_the_rest_comes_from_git_and_heals_when_the_grant_i
     scene.wait_for_tries(2, nothing_is_lost)
 
     scene.let_expire()
-    eventually(lambda: is_healed(scene.live(), SECOND), "the reconciler to heal", seconds=90)
+    eventually(lambda: is_healed(scene, SECOND), "the reconciler to heal", seconds=90)
     scene.deployed.wait_synced(scene.repository.head)
     assert scene.failures() == before
 
@@ -129,4 +129,4 @@ def test_a_grant_on_the_namespace_holds_a_scale_until_it_is_closed(scene: Scene)
 
     scene.wait_for_tries(3, nothing_is_lost)
     scene.kubectl("annotate", f"namespace/{scene.namespace}", f"{PREFIX}/reason-")
-    eventually(lambda: is_healed(scene.live(), FIRST), "the reconciler to heal", seconds=90)
+    eventually(lambda: is_healed(scene, FIRST), "the reconciler to heal", seconds=90)

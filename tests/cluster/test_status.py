@@ -1,4 +1,4 @@
-"""A status of a built-in kind is written together with its metadata: no way around the guard."""
+"""Some subresources of built-in kinds are written with the metadata: no way around the guard."""
 
 import json
 from collections.abc import Iterator
@@ -50,6 +50,37 @@ def test_marks_are_not_taken_off_by_way_of_it(
         assert "the marks on" in denied.stderr
 
 
+REFERENCE = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "name": "nobody",
+    "uid": "8a3f6c0e-1b5d-4c0f-9d68-1d7c0e6f2a11",
+    "controller": True,
+}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"labels": {"kustomize.toolkit.fluxcd.io/namespace": None}},
+        {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}},
+        {"ownerReferences": [REFERENCE]},
+    ],
+    ids=["a mark that is no sign", "a switch", "somebody else's controller"],
+)
+def test_nor_is_anything_else_that_would_set_an_object_free(
+    asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str, metadata: dict[str, Any]
+) -> None:
+    guard, _ = asked
+    stateful = by_flux(deployment("db", namespace), "shop") | {"kind": "StatefulSet"}
+    stateful["spec"] = {**stateful["spec"], "serviceName": "db"}
+    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=stateful)
+    denied = patched(
+        guard.cluster.as_("developer"), "statefulset/db", namespace, {"metadata": metadata}
+    )
+    assert 'admission webhook "status.glasswarden.io" denied' in denied.stderr, denied
+
+
 def test_stamps_are_not_written_by_way_of_it(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
@@ -76,3 +107,78 @@ def test_nobody_is_asked_about_an_ordinary_status(
     done = patched(guard.cluster.as_("developer"), "deployment/web", namespace, status)
     assert done.returncode == 0, done
     assert len(tap.reviews) == before
+
+
+CONTAINERS = {"containers": [{"name": "app", "image": "registry.example/web:1"}]}
+TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": CONTAINERS}
+LOOSE = {
+    "pod": ("v1", CONTAINERS),
+    "replicationcontroller": ("v1", {"selector": {"app": "x"}, "template": TEMPLATE}),
+    "replicaset": (
+        "apps/v1",
+        {"selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE, "replicas": 0},
+    ),
+    "resourcequota": ("v1", {"hard": {"configmaps": "100"}}),
+    "persistentvolume": (
+        "v1",
+        {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/x"},
+        },
+    ),
+    "node": ("v1", {}),
+}
+KINDS = {
+    "pod": "Pod",
+    "replicationcontroller": "ReplicationController",
+    "replicaset": "ReplicaSet",
+    "resourcequota": "ResourceQuota",
+    "persistentvolume": "PersistentVolume",
+    "node": "Node",
+}
+
+
+@pytest.mark.parametrize("kind", LOOSE)
+def test_every_kind_whose_status_takes_metadata_along_is_asked_about(
+    asked: tuple[Guard, Wiretap], namespace: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    guard, _ = asked
+    version, spec = LOOSE[kind]
+    name = f"{namespace}-{kind}"
+    metadata = {"name": name}
+    if kind not in {"node", "persistentvolume"}:
+        metadata["namespace"] = namespace
+    made = {"apiVersion": version, "kind": KINDS[kind], "metadata": metadata, "spec": spec}
+    guard.cluster.as_("admin").kubectl("create", "-f", "-", stdin=made)
+    request.addfinalizer(
+        lambda: guard.cluster.as_("admin").kubectl(
+            "delete", kind, name, "-n", namespace, "--wait=false", check=False
+        )
+    )
+    forged = {"metadata": {"annotations": {"breakglass.glasswarden.io/grant": "let me in"}}}
+    denied = patched(guard.cluster.as_("outsider"), f"{kind}/{name}", namespace, forged)
+    assert "Stamps are Glasswarden's alone to write." in denied.stderr
+    other = {"metadata": {"annotations": {"example.com/seen": "x"}}}
+    patched(guard.cluster.as_("outsider"), f"{kind}/{name}", namespace, other)
+    found = guard.cluster.get(f"{kind}/{name}", "-n", namespace)
+    assert "example.com/seen" in found["metadata"]["annotations"]  # so the entry is needed
+
+
+def test_a_namespace_is_not_stamped_by_way_of_its_finalizers(
+    asked: tuple[Guard, Wiretap], namespace: str
+) -> None:
+    guard, _ = asked
+    outsider = guard.cluster.as_("outsider")
+
+    def finalized(annotations: dict[str, str]) -> Result:
+        found = guard.cluster.get(f"namespace/{namespace}")
+        found["metadata"].setdefault("annotations", {}).update(annotations)
+        raw = ("replace", "--raw", f"/api/v1/namespaces/{namespace}/finalize", "-f", "-")
+        return outsider.kubectl(*raw, stdin=found, check=False)
+
+    denied = finalized({"breakglass.glasswarden.io/grant": "let me in"})
+    assert "Stamps are Glasswarden's alone to write." in denied.stderr
+    assert finalized({"example.com/seen": "x"}).returncode == 0
+    found = guard.cluster.get(f"namespace/{namespace}")
+    assert found["metadata"]["annotations"]["example.com/seen"] == "x"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from correlator.standing import Answer, Looked, NotKnown, Standing
+from correlator.standing import WHOLE, Answer, Looked, NotKnown, Standing
 from glasswarden.kube.objects import Object, Ref
 from tests.correlator.link.builders import UID, wrote
 
@@ -48,3 +48,25 @@ def test_git_is_asked_where_it_is_at_hand_and_knows_no_uid() -> None:
 def test_a_value_that_cannot_be_compared_is_not_known() -> None:
     attempt = wrote(1, "/spec/replicas", new_masked="gone:00")
     assert Looked(lambda _ref: an_object(8))(attempt, attempt.changes[0]) == Standing()
+
+
+LEAVING = an_object(8) | {"metadata": {"name": "web", "deletionTimestamp": "now"}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "there", "answer"),
+    [
+        ("DELETE", None, Answer.YES),
+        ("DELETE", LEAVING, Answer.YES),
+        ("DELETE", an_object(8, "another"), Answer.NO),
+        ("CREATE", an_object(8, "another"), Answer.YES),
+        ("CREATE", None, Answer.NO),
+    ],
+)
+def test_what_came_or_went_stands_while_it_is_there_or_is_not(
+    operation: str, there: Object | None, answer: Answer
+) -> None:
+    attempt = wrote(1, "/", operation=operation, changes=())
+    looked = Looked(lambda _ref: there, declared=lambda _ref: there)
+    assert looked(attempt, WHOLE) == Standing(answer, answer)
+    assert Looked(out_of_reach)(attempt, WHOLE) == Standing()

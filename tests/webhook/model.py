@@ -8,7 +8,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from glasswarden.keys.ring import Ring
 from glasswarden.kube.objects import annotations_of, labels_of, metadata_of
@@ -26,11 +26,16 @@ from tests.policy.breakglass.builders import RING
 from tests.policy.builders import NOW
 from tests.webhook.builders import FLUX_LABELS, Object
 from webhook.mutation import patch_of, signed_marks
+from webhook.reading import grantee_of
 from webhook.review import Options, Request, Resource, UserInfo
+from webhook.tally import Tally
 from webhook.writes import write_of
 
 Texts = Mapping[str, str | None]
 """Annotations by their short names; nothing takes one off."""
+
+APPLIERS: Final = frozenset({"kustomize-controller", "applier"})
+"""Field managers that write by server-side apply."""
 
 
 @dataclass
@@ -42,7 +47,9 @@ class Server:
     now: datetime = NOW
     up: bool = True
     """Whether the mutating webhook answers; it fails open."""
-    open: OpenGrants = field(default_factory=OpenGrants)
+    open: OpenGrants | None = None
+    """How many grants are open; without it, those that were given here are counted."""
+    tally: Tally = field(default_factory=Tally)
     objects: dict[str, Object] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
     """Every token that anybody could have laid hands on."""
@@ -57,6 +64,12 @@ class Server:
     def pass_(self, **time: float) -> None:
         """Let time pass."""
         self.now += timedelta(**time)
+
+    def terminate(self, name: str = "web") -> None:
+        """Have the object deleted, while a finalizer keeps it."""
+        obj = self.objects[name]
+        obj["metadata"] |= {"deletionTimestamp": "2026-03-01T12:00:00Z", "finalizers": ["x/y"]}
+        self.put(obj)
 
     def annotations(self, name: str = "web") -> dict[str, str]:
         """Return our annotations on the object, by their short names."""
@@ -90,12 +103,26 @@ class Server:
         dry_run: bool = False,
         manager: str = "kubectl-edit",
     ) -> Decision:
-        """Update an object; return the verdict."""
+        """Update an object, or apply to it as one of `APPLIERS`; return the verdict."""
         old = self.objects[name]
         new = copy.deepcopy(old)
         _edit(new, "annotations", {f"{names.PREFIX}{key}": t for key, t in (texts or {}).items()})
         _edit(new, "labels", labels or {})
         new.setdefault("spec", {}).update(spec or {})
+        if manager in APPLIERS:
+            _own(new, manager, texts or {})
+        return self._submit(actor, new, dry_run=dry_run, manager=manager)
+
+    def disown(self, actor: Actor, name: str = "web") -> Decision:
+        """Wipe who owns which field, as anybody can; return the verdict."""
+        new = copy.deepcopy(self.objects[name])
+        new["metadata"].pop("managedFields", None)
+        return self._submit(actor, new)
+
+    def _submit(
+        self, actor: Actor, new: Object, *, dry_run: bool = False, manager: str = "kubectl-edit"
+    ) -> Decision:
+        old = self.objects[new["metadata"]["name"]]
         request = _request(Operation.UPDATE, actor, old, new, dry_run=dry_run, manager=manager)
         if self.up and self._is_asked(old, new):
             self._mutate(request, new)
@@ -121,6 +148,7 @@ class Server:
         if decision.allowed:
             stored = copy.deepcopy(parent)
             stored["spec"]["replicas"] = replicas
+            _trace_scale(stored)
             self.put(stored)
         return decision
 
@@ -140,28 +168,36 @@ class Server:
             _apply(new, edit)
 
     def _decide(self, request: Request, parent: Object | None = None) -> Decision:
-        return decide(self._write(request, parent), self.policy, self.now)
+        write = self._write(request, parent)
+        decision = decide(write, self.policy, self.now)
+        if decision.allowed and not write.dry_run:
+            self.tally.note(decision.grant, write)
+        return decision
 
     def _write(self, request: Request, parent: Object | None = None) -> Write:
         subject = parent or request.old_object or {}
         namespace = self.objects.get(metadata_of(subject).get("namespace", ""))
         write = write_of(request, self.policy, parent, ring=self.ring, namespace=namespace)
-        return replace(write, glass=replace(write.glass, open=self.open))
+        person = grantee_of(write, self.policy, self.now)
+        if person is None:
+            return write
+        open_ = self.open or self.tally.count(person, write, self.now)
+        return replace(write, glass=replace(write.glass, open=open_))
 
 
 def a_server(policy: Policy) -> Server:
     """Return a server with Flux's Deployments web and api in the unmanaged Namespace shop."""
     server = Server(policy)
-    server.put(
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": "shop", "uid": "ns-1", "labels": {}},
-        }
-    )
+    server.put(a_namespace())
     for name, uid in (("web", "0b6f9e0c"), ("api", "77aa01b2")):
         server.put(a_deployment(name, uid))
     return server
+
+
+def a_namespace() -> Object:
+    """Return the Namespace shop, which nobody manages."""
+    metadata = {"name": "shop", "uid": "ns-1", "labels": {}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def a_deployment(name: str, uid: str) -> Object:
@@ -210,6 +246,42 @@ def _edit(obj: Object, field_name: str, texts: Mapping[str, str | None]) -> None
             found.pop(name, None)
         else:
             found[name] = text
+
+
+def _trace_scale(obj: Object) -> None:
+    """Put down that the replicas are who scales: the API server does, and gives no time."""
+    entries = metadata_of(obj).setdefault("managedFields", [])
+    for entry in entries:
+        entry["fieldsV1"].get("f:spec", {}).pop("f:replicas", None)
+    entries[:] = [each for each in entries if each.get("subresource") != "scale"]
+    entries.append(
+        {
+            "manager": "kubectl",
+            "operation": "Update",
+            "subresource": "scale",
+            "fieldsV1": {"f:spec": {"f:replicas": {}}},
+        }
+    )
+
+
+def _own(obj: Object, manager: str, texts: Texts) -> None:
+    """Put down what *manager* applies, as the API server does before it asks any webhook.
+
+    What it applied before, and applies no longer, goes.
+    """
+    owned: Object = {
+        f"f:{names.PREFIX}{key}": {} for key, text in texts.items() if text is not None
+    }
+    entries = metadata_of(obj).get("managedFields", [])
+    others = [
+        each for each in entries if (each["manager"], each["operation"]) != (manager, "Apply")
+    ]
+    for entry in (each for each in entries if each not in others):
+        for key in entry["fieldsV1"]["f:metadata"]["f:annotations"].keys() - owned.keys():
+            obj["metadata"]["annotations"].pop(key.removeprefix("f:"), None)
+    fields = {"f:metadata": {"f:annotations": owned}}
+    applied = {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+    obj["metadata"]["managedFields"] = [*others, applied]
 
 
 def _apply(obj: Object, edit: Mapping[str, Any]) -> None:

@@ -3,12 +3,14 @@
 tests/cluster/test_breakglass.py has the same people on the real one.
 """
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from glasswarden.keys.ring import Key, Ring
+from glasswarden.kube.release import LAST_APPLIED
 from glasswarden.policy.actor import Actor
 from glasswarden.policy.breakglass.grant import Act
 from glasswarden.policy.breakglass.notes import OpenGrants
@@ -50,6 +52,7 @@ ASK: dict[str, str | None] = {
 }
 ASK_CHANGE = {**ASK, "ticket": "CHG-7"}
 MORE = {"replicas": 5}
+KUSTOMIZE = "kustomize-controller"
 
 
 @pytest.fixture
@@ -218,6 +221,14 @@ class TestUsing:
         assert (live.actor, live.held) == ("second-responder", ("/spec/replicas",))
         message = refused(server.update(RESPONDER, spec={"replicas": 6}))
         assert "the grant for INC-42 is second-responder's" in message
+
+    def test_but_not_under_the_reason_of_another(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        message = refused(server.annotate(SECOND, ttl="2h"))
+        assert "gives a reason of their own: this one is responder's" in message
+        live = server.live()
+        assert live is not None
+        assert live.actor == RESPONDER.name
 
     def test_scale(self, server: Server) -> None:
         assert refused(server.scale(RESPONDER, 9))
@@ -545,6 +556,23 @@ class TestNamespaces:
         gone = server.update(OUTSIDER, "shop", labels={"breakglass.glasswarden.io/active": None})
         assert "comes and goes with a grant" in refused(gone)
 
+    def test_a_prune_waits_where_something_was_only_scaled(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK, "shop")
+        assert server.delete(FLUX_CONTROLLER, "api").allowed  # nobody has touched it
+        server.scale(RESPONDER, 9)
+        message = refused(server.delete(FLUX_CONTROLLER))
+        assert "is held until 2026-03-01 13:00:00 UTC: responder broke the glass" in message
+        assert "(checkout is down for everybody)" in message
+        server.pass_(hours=1)
+        assert server.delete(FLUX_CONTROLLER).allowed
+
+    def test_unless_the_rule_does_not_hold(self) -> None:
+        rules = POLICY.replace("closed:", "hold: false\n      closed:")
+        server = a_server(a_policy(rules))
+        server.annotate(RESPONDER, ASK, "shop")
+        server.scale(RESPONDER, 9)
+        assert server.delete(FLUX_CONTROLLER).allowed
+
 
 def forged(server: Server, token: str, actor: Actor = RESPONDER, name: str = "web") -> str:
     """Return what somebody is told who writes *token* beside a reason by hand."""
@@ -675,3 +703,62 @@ class TestForgery:
         assert server.update(FLUX_CONTROLLER, texts=texts, spec=MORE).allowed
         assert server.live() is None
         assert "grant" not in server.annotations()
+
+    def test_git_brings_none_in_while_the_webhook_is_away(self, server: Server) -> None:
+        """What it applies is its own, and the webhook's stamps are nobody's."""
+        server.annotate(RESPONDER, ASK)
+        texts = dict(server.annotations())
+        server.annotate(RESPONDER, reason=None)
+        server.up = False
+        assert server.update(FLUX_CONTROLLER, texts=texts, manager=KUSTOMIZE).allowed
+        assert server.live() is None
+        server.up = True
+        message = refused(server.update(RESPONDER, spec=MORE))
+        assert "the stamp does not count: it was applied, from Git or by hand" in message
+        assert refused(server.scale(RESPONDER, 9))
+        server.update(FLUX_CONTROLLER, manager=KUSTOMIZE)
+        assert server.annotations() == {}
+        assert granted(server.annotate(RESPONDER, ASK)) is Act.ISSUED
+
+    def test_nor_by_a_client_side_apply(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        texts = dict(server.annotations())
+        server.annotate(RESPONDER, reason=None)
+        server.up = False
+        server.update(FLUX_CONTROLLER, texts=texts)
+        declared = {f"breakglass.glasswarden.io/{key}": text for key, text in texts.items()}
+        server.objects["web"]["metadata"]["annotations"][LAST_APPLIED] = json.dumps(
+            {"metadata": {"annotations": declared}}
+        )
+        assert server.live() is None
+        assert refused(server.update(RESPONDER, spec=MORE))
+
+    def test_nor_is_it_put_back_while_a_request_waits(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        texts = dict(server.annotations())
+        server.annotate(RESPONDER, reason=None)
+        server.annotate(DEVELOPER, ASK_CHANGE)
+        server.up = False
+        server.update(FLUX_CONTROLLER, texts=texts, manager=KUSTOMIZE)
+        server.up = True
+        server.update(FLUX_CONTROLLER, manager=KUSTOMIZE)
+        assert server.live() is None
+        assert "grant" not in server.annotations()
+
+    def test_nor_by_wiping_whose_it_is(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        texts = dict(server.annotations())
+        server.annotate(RESPONDER, reason=None)
+        server.up = False
+        server.update(FLUX_CONTROLLER, texts=texts, manager=KUSTOMIZE)
+        assert "it was issued for another write" in refused(server.disown(RESPONDER))
+        server.up = True
+        assert server.disown(RESPONDER).allowed
+        assert server.annotations() == {}
+
+    def test_nobody_makes_it_theirs_and_so_ends_it(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        texts = {"grant": server.annotations()["grant"]}
+        message = refused(server.update(OUTSIDER, texts=texts, manager="applier"))
+        assert "its stamp would not count: it was applied" in message
+        assert server.live() is not None

@@ -21,7 +21,7 @@ from webhook.rules import Rules
 
 POLICY = """apiVersion: glasswarden.io/v1
 kind: Policy
-breakGlass: {rules: [{name: all, users: [developer]}]}
+breakGlass: {rules: [{name: all, users: [developer], ttl: {longest: 9999d}}]}
 """
 ASK = {names.REASON: "checkout is down", names.TICKET: "INC-42", names.TTL: "10m"}
 

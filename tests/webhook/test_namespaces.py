@@ -54,8 +54,8 @@ class Scene:
         self.watch = StillWatch(server, NAMESPACES, label=ACTIVE)
         self._namespaces = Namespaces(server, self.watch)
 
-    def find(self) -> Object | None:
-        return asyncio.run(self._namespaces.find("shop"))
+    def find(self, *, fresh: bool = False) -> Object | None:
+        return asyncio.run(self._namespaces.find("shop", fresh=fresh))
 
 
 def test_until_the_watch_has_begun_a_namespace_is_read() -> None:
@@ -80,6 +80,13 @@ def test_what_the_watch_tells_is_not_read_again() -> None:
     scene.watch.objects = {}
     assert scene.find() is None
     assert scene.server.reads == 0
+
+
+def test_unless_somebody_wants_to_be_sure() -> None:
+    scene = Scene(GRANTED)
+    scene.watch.objects = {}
+    assert scene.find(fresh=True) is not None
+    assert scene.server.reads == 1
 
 
 def test_a_namespace_that_cannot_be_read_is_unknown_and_not_asked_for_at_every_write() -> None:

@@ -6,8 +6,9 @@ from typing import Any, Final
 import pytest
 
 from glasswarden.cluster.apiserver import ApiServerError, Expired
+from glasswarden.policy.breakglass import names
 from webhook.review import Resource
-from webhook.watched import Watched
+from webhook.watched import Watched, partial
 
 DEPLOYMENTS: Final = Resource("apps", "v1", "deployments")
 BROKEN: Final = ApiServerError("broken")
@@ -106,3 +107,20 @@ def test_nothing_is_remembered_while_a_watch_is_broken() -> None:
     server.follow()
     assert server.seen == [None, ["a"], None, None, ["b"]]
     assert server.pauses == [1.0, 2.0]
+
+
+def test_a_stamp_that_somebody_applied_is_not_kept() -> None:
+    """Who owns a field is not kept either, so later nobody could tell."""
+    item = an_item("web")
+    item["metadata"] |= {
+        "annotations": {names.GRANT: "x", names.REASON: "y"},
+        "managedFields": [
+            {
+                "manager": "kustomize-controller",
+                "operation": "Apply",
+                "fieldsV1": {"f:metadata": {"f:annotations": {f"f:{names.GRANT}": {}}}},
+            }
+        ],
+    }
+    kept = partial(item, DEPLOYMENTS, "Deployment")
+    assert kept["metadata"]["annotations"] == {names.REASON: "y"}

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -18,7 +17,7 @@ from correlator.declared import Manifests
 from correlator.detector.detect import Detector
 from correlator.detector.managers import applier_of
 from correlator.finding import Finding, Result, joined
-from correlator.linking import Linking
+from correlator.linking import Linking, unlinked
 from correlator.live.cluster import ClusterLive
 from correlator.live.folder import FolderLive
 from correlator.live.source import Live
@@ -28,6 +27,7 @@ from correlator.sources.argocd_people import naming
 from correlator.without_git import beside, passed
 from glasswarden.cli.connection import access_to
 from glasswarden.cli.drift.argocd import Source
+from glasswarden.cli.drift.losses import Losses
 from glasswarden.cli.drift.request import Request
 from glasswarden.cli.inputs import read_bytes
 from glasswarden.cluster.apiserver import ApiServer
@@ -35,52 +35,53 @@ from glasswarden.kube.objects import Ref
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What is told beside a comparison."""
+class Asked:
+    """Who is asked beside Git, and what to do with whoever does not answer."""
 
+    causes: Causes | NoCauses
+    losses: Losses
     source: Source | None = None
-    """Another one that is asked too."""
+    told: tuple[Result, ...] = ()
+    """What the files of other programs tell."""
     audit: AuditLog | None = None
     """The API server's log: what got past the webhook."""
 
 
-NOTHING: Final = Beside()
-
-
-def of_folder(
-    request: Request, folder: Path, causes: Causes | NoCauses, beside: Beside = NOTHING
-) -> Result:
+def of_folder(request: Request, folder: Path, asked: Asked) -> Result:
     """Return how the objects in *folder* differ from what Git, the ledger and others say."""
-    return _passed(request, FolderLive(folder, request.scope), causes, beside)
+    return _passed(request, FolderLive(folder, request.scope), asked)
 
 
-def of_cluster(
-    request: Request,
-    kubeconfig: Path | None,
-    causes: Causes | NoCauses,
-    beside: Beside = NOTHING,
-) -> Result:
+def of_cluster(request: Request, kubeconfig: Path | None, asked: Asked) -> Result:
     """Return how the cluster differs from what Git, the ledger and others say."""
     server = ApiServer(access_to(kubeconfig), "glasswarden-drift")
     live = ClusterLive(server, request.scope)
     confirmation = Confirmation(server, live, lambda each: applier_of(each.owner))
-    return _passed(request, live, causes, beside, confirmation if request.confirm else None)
+    return _passed(request, live, asked, confirmation if request.confirm else None)
 
 
-def of_others(request: Request, imports: tuple[str, ...], linked: Linking) -> Result:
-    """Return what the files of other programs tell."""
+def of_others(request: Request, asked: Asked) -> Result:
+    """Return what the files of other programs tell, with nothing live to hold them against."""
     scene = request.scene()
     result = Result()
+    for each in asked.told:
+        found = concluded(each.findings, scene, _linker(asked))
+        told = Result(found, each.incomplete)
+        result = joined(result, request.only.applied(told, scene.now))
+    return result
+
+
+def imported(request: Request, imports: tuple[str, ...], losses: Losses) -> tuple[Result, ...]:
+    """Return what the files of other programs tell, as it stands there."""
+    found = []
     for each in imports:
         form, _, file = each.partition("=")
         if form not in IMPORTS or not file:
             raise click.BadParameter(f"{each!r} is not FORMAT=FILE", param_hint="--import")
-        text = read_bytes(Path(file)).decode(errors="replace")
-        found = IMPORTS[form](text, form)
-        wanted = [one for one in found.findings if request.only.wants(one.ref)]
-        told = Result(concluded(wanted, scene, linked), found.incomplete)
-        result = joined(result, request.only.applied(told, scene.now))
-    return result
+        with losses.part(f"--import {each}"):
+            text = read_bytes(Path(file)).decode(errors="replace")
+            found.append(request.only.chosen(IMPORTS[form](text, form)))
+    return tuple(found)
 
 
 def of_audit(
@@ -105,32 +106,57 @@ def new_scan(request: Request, manifests: Manifests, live: Live) -> Scan:
 def _passed(
     request: Request,
     live: Live,
-    causes: Causes | NoCauses,
-    others: Beside,
+    asked: Asked,
     confirmation: Confirmation | None = None,
 ) -> Result:
     scene = request.scene()
-    scene = replace(scene, open_grants=causes.open_grants(scene.now))
-    linked = naming(live, causes.linker())
-    results = [
-        others.source and request.only.chosen(others.source(live)),
-        causes.standing(live, request.only, scene.now),
-    ]
-    told = reduce(beside, filter(None, results)) if any(results) else Result()
-    is_compared: Callable[[Ref], bool] = lambda _: False  # noqa: E731 - until a scan can tell
-    if not request.address.place:
-        found = passed(told, live, scene, linked)
-    else:
-        scan = new_scan(request, request.manifests(), live)
-        scan.run()
-        if confirmation is not None:
-            scan.confirm(confirmation)
-        scan.take(told)
-        found, is_compared = scan.result(scan.scene(scene), linked), scan.has_compared
-    result = request.only.applied(found, scene.now)
-    if others.audit is None:
-        return result
-    return joined(result, of_audit(request, others.audit, found.findings, is_compared))
+    with asked.losses.part("the ledger", is_source=False):
+        scene = replace(scene, open_grants=asked.causes.open_grants(scene.now))
+    linked = naming(live, _linker(asked))
+    told = _told(request, live, asked)
+    if request.address.place:
+        with asked.losses.part(f"--git {request.address.place}"):
+            scan = new_scan(request, request.manifests(), live)
+            scan.run()
+            if confirmation is not None:
+                scan.confirm(confirmation)
+            scan.take(told)
+            found = scan.result(scan.scene(scene), linked)
+            return _with_log(request, found, asked, scan.has_compared)
+    return _with_log(request, passed(told, live, scene, linked), asked, lambda _: False)
+
+
+def _with_log(
+    request: Request, found: Result, asked: Asked, is_compared: Callable[[Ref], bool]
+) -> Result:
+    """Return what was *found*, with what the audit log tells beside it."""
+    result = request.only.applied(found, request.scene().now)
+    if asked.audit is not None:
+        with asked.losses.part("the audit log"):
+            seen = of_audit(request, asked.audit, found.findings, is_compared)
+            result = joined(result, seen)
+    return result
+
+
+def _told(request: Request, live: Live, asked: Asked) -> Result:
+    """Return what others than Git tell; of the same field, who is asked first."""
+    results: list[Result] = []
+    if asked.source is not None:
+        with asked.losses.part("Argo CD"):
+            results.append(request.only.chosen(asked.source(live)))
+    with asked.losses.part("the ledger", is_source=not isinstance(asked.causes, NoCauses)):
+        standing = asked.causes.standing(live, request.only, request.scene().now)
+        results += [standing] if standing is not None else []
+    results += asked.told
+    return reduce(beside, results) if results else Result()
+
+
+def _linker(asked: Asked) -> Linking:
+    """Return what links by the ledger, if it answers."""
+    found: list[Linking] = [unlinked]
+    with asked.losses.part("the ledger", is_source=False):
+        found.append(asked.causes.linker())
+    return found[-1]
 
 
 def _teller() -> Callable[[Progress], None]:

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from correlator.grants.grant import Field, Grant, State, ref_of_attempt
-from correlator.standing import Answer
+from correlator.standing import WHOLE, Answer
 from glasswarden.cli.breakglass.view import left
 from glasswarden.cli.ledger.log_output import UNLIMITED
 from glasswarden.cli.ledger.log_table import Line, change_in_words, lines_of, widths_of
@@ -63,7 +63,7 @@ def row_of(grant: Grant, now: datetime) -> Line:
         grant.ticket or "-",
         _count(grant),
     )
-    details = tuple(map(printable, _details(grant)))
+    details = tuple(map(printable, _details(grant, owed=state is State.OVERDUE)))
     return Line(tuple(map(printable, cells)), details, COLORS[state])
 
 
@@ -85,13 +85,15 @@ def _count(grant: Grant) -> str:
     return f"{changed}, {live} live" if live else changed
 
 
-def _details(grant: Grant) -> Iterator[str]:
+def _details(grant: Grant, *, owed: bool) -> Iterator[str]:
     for field in grant.fields:
-        changed = change_in_words(field.change)
+        changed = deed_of(field)
         place = f"{field_object(field)} " if field_object(field) != grant.subject else ""
         yield f"{place}{changed}  [{became(field)}]"
     if grant.reason:
         yield f"reason: {grant.reason}"
+    if owed:
+        yield f"grant: {grant.id}"  # the word by which it is settled
     if grant.outcome:
         yield f"outcome: {grant.outcome}"
 
@@ -101,11 +103,27 @@ def field_object(field: Field) -> str:
     return str(ref_of_attempt(field.attempt))
 
 
+def deed_of(field: Field) -> str:
+    """Return what was done to a field, or to the whole object."""
+    if field.change.path != WHOLE.path:
+        return change_in_words(field.change)
+    return "deleted" if field.attempt.operation == "DELETE" else "created"
+
+
 def became(field: Field) -> str:
     """Return what became of a field, in a few words."""
+    if deed_of(field) == "deleted":
+        return _became_deleted(field)
     if field.standing.git is Answer.YES:
         return "in Git"
     words = {Answer.YES: "still live", Answer.NO: "undone", Answer.UNKNOWN: "not looked at"}
+    return words[field.standing.live]
+
+
+def _became_deleted(field: Field) -> str:
+    if field.standing.git is Answer.YES:
+        return "not in Git either"
+    words = {Answer.YES: "still gone", Answer.NO: "back again", Answer.UNKNOWN: "not looked at"}
     return words[field.standing.live]
 
 

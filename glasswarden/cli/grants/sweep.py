@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from correlator.grants.stories import stories_since
-from glasswarden.cli.breakglass.view import is_open, view_of
+from glasswarden.cli.breakglass.shown import namespace_of
+from glasswarden.cli.breakglass.view import is_followed, is_open, view_of
 from glasswarden.cli.grants.options import (
     ledger_option,
     required,
@@ -63,12 +64,15 @@ def refs_of(story: Iterable[Attempt]) -> list[Ref]:
     return list(dict.fromkeys(refs))
 
 
-def left_over(obj: Object, now: datetime) -> list[str]:
-    """Return the annotations on *obj* that a grant or a request which is over left behind."""
-    view = view_of(obj)
+def left_over(obj: Object, now: datetime, namespace: Object | None = None) -> list[str]:
+    """Return the annotations on *obj* that a grant or a request which is over left behind.
+
+    What a grant on its Namespace left behind is over with that.
+    """
+    view = view_of(obj, namespace)
     waits = view.petition is not None and now < view.petition.deadline
     over = view.stamp is not None or view.petition is not None
-    if is_open(view, now) or waits or not over:
+    if is_open(view, now) or is_followed(view, now) or waits or not over:
         return []
     return sorted(names.ANNOTATIONS.intersection(annotations_of(obj)))
 
@@ -77,7 +81,7 @@ def _sweep(kubectl: Kubectl, ref: Ref, *, dry_run: bool) -> bool | None:
     """Sweep one object; tell whether there was anything, and nothing where it failed."""
     try:
         found = kubectl.find(ref)
-        marks = left_over(found, datetime.now(UTC)) if found else []
+        marks = _marks(kubectl, found) if found else []
         if found is None or not marks:
             return False
         if not dry_run:
@@ -89,6 +93,12 @@ def _sweep(kubectl: Kubectl, ref: Ref, *, dry_run: bool) -> bool | None:
         return None
     click.echo(f"{printable(str(ref))}: {', '.join(short(mark) for mark in marks)}")
     return True
+
+
+def _marks(kubectl: Kubectl, obj: Object) -> list[str]:
+    if not names.ANNOTATIONS.intersection(annotations_of(obj)):
+        return []
+    return left_over(obj, datetime.now(UTC), namespace_of(kubectl, obj))
 
 
 def _unlabel(kubectl: Kubectl, ref: Ref) -> None:

@@ -17,6 +17,8 @@ class Act(StrEnum):
     EXTENDED = "extended"
     """Its time, ticket or reason was changed."""
     CLOSED = "closed"
+    SETTLED = "settled"
+    """After its end, somebody said what became of the changes."""
 
 
 @dataclass(frozen=True, slots=True)

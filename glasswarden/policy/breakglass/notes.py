@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from glasswarden.keys.ring import Ring
 from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of
 from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.declared import declared_tokens
 from glasswarden.policy.breakglass.petition import Petition, read_petition, waits
 from glasswarden.policy.breakglass.stamp import Stamp, flaw, read
 from glasswarden.policy.breakglass.token import TokenInvalid
@@ -20,6 +21,11 @@ class Unreadable:
     """A token that does not count, and why."""
 
     why: str
+
+
+_DECLARED: Final = Unreadable(
+    "it was applied, from Git or by hand: leave it out of what is applied"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,9 @@ class Glass:
     namespace_uid: str = ""
     namespace_unknown: bool = False
     """Whether nobody could tell what stands on it: as good as nothing, but to end a hold."""
+    scaled: bool = False
+    """Of a deletion under the Namespace's grant: whether the object was scaled meanwhile, which
+    leaves no stamp on it."""
     open: OpenGrants = OpenGrants()
 
 
@@ -105,10 +114,13 @@ def notes_of(obj: Object | None, ring: Ring) -> Notes:
         return NONE
     found = annotations_of(obj)
     texts = {name: str(found[name]) for name in names.ANNOTATIONS if name in found}
+    declared = declared_tokens(obj)
     return Notes(
         texts,
-        _read(texts.get(names.GRANT), read, ring),
-        _read(texts.get(names.REQUEST), read_petition, ring),
+        _DECLARED if names.GRANT in declared else _read(texts.get(names.GRANT), read, ring),
+        _DECLARED
+        if names.REQUEST in declared
+        else _read(texts.get(names.REQUEST), read_petition, ring),
         _is_active(obj),
     )
 

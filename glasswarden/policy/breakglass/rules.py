@@ -13,7 +13,7 @@ from glasswarden.kube.owners import Owner
 from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
 from glasswarden.policy import document as doc
 from glasswarden.policy.actor import Actor
-from glasswarden.policy.matching import Names, Place, names_of, place_of
+from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,11 @@ class OfficeHours:
         inside = there.weekday() in self.days and self.start <= there.time() < self.end
         return inside is not self.outside
 
+    def __str__(self) -> str:
+        days = ", ".join(day for number, day in enumerate(doc.Day) if number in self.days)
+        hours = f"{days} from {self.start:%H:%M} to {self.end:%H:%M} {self.zone}"
+        return f"outside of {hours}" if self.outside else f"on {hours}"
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -60,6 +65,7 @@ class Rule:
     default_ttl: timedelta
     longest_ttl: timedelta
     closed: tuple[PathPattern, ...]
+    closed_kinds: Kinds
     approvers: People | None
     within: timedelta
     """How long a request waits for them."""
@@ -85,10 +91,17 @@ class Rule:
         A Namespace is in itself. A grant on it covers those of the objects in it that the rule is
         about: that is asked of each when it is written to.
         """
-        if is_namespace(ref):
-            itself = replace(ref, namespace=ref.name)
-            return self.document.namespace_wide and self.place.fits(itself, owner, labels)
-        return self.place.fits(ref, owner, labels)
+        if is_namespace(ref) and not self.document.namespace_wide:
+            return False
+        return self.place.fits(placed(ref), owner, labels)
+
+    def outlives(self, start: datetime, now: datetime) -> bool:
+        """Tell whether a grant that began at *start* is older than any by this rule may get."""
+        return now >= start + self.longest_ttl
+
+    def closes(self, ref: Ref) -> bool:
+        """Tell whether objects of that kind stay closed."""
+        return self.closed_kinds.fits(ref)
 
     def closed_by(self, change: Change) -> PathPattern | None:
         """Return the pattern that keeps the field of *change* closed, if one does."""
@@ -98,9 +111,20 @@ class Rule:
         return None
 
 
+def people_of(subjects: doc.BreakGlassRule | doc.Approval) -> str:
+    """Return who is meant, in words."""
+    users = [f"user {name}" for name in subjects.users]
+    return ", ".join([*users, *(f"group {name}" for name in subjects.groups)])
+
+
 def is_namespace(ref: Ref) -> bool:
     """Tell whether *ref* is a Namespace."""
     return ref.kind == "Namespace" and not ref.group
+
+
+def placed(ref: Ref) -> Ref:
+    """Return *ref* in its namespace, which of a Namespace is itself."""
+    return replace(ref, namespace=ref.name) if is_namespace(ref) else ref
 
 
 def rules_of(rules: Iterable[doc.BreakGlassRule]) -> tuple[Rule, ...]:
@@ -119,6 +143,7 @@ def _rule(rule: doc.BreakGlassRule) -> Rule:
         parse_span(rule.ttl.default),
         parse_span(rule.ttl.longest),
         tuple(map(parse_pattern, rule.closed)),
+        kinds_of(rule.closed_kinds),
         People(names_of(approval.users), names_of(approval.groups)) if approval else None,
         parse_span(approval.within) if approval else timedelta(),
     )

@@ -18,7 +18,8 @@ from glasswarden.policy.breakglass.token import Tokens
 from glasswarden.policy.operation import GrantOperation
 
 SKEW: Final = timedelta(seconds=30)
-"""How far apart the clocks of two replicas may be; a grant never lasts longer for it."""
+"""How far apart the clocks of two replicas may be. A grant counts on all of them as soon as one has
+given it, and each ends it to the second by its own clock: up to that much earlier or later."""
 
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

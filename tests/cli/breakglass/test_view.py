@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from glasswarden.cli.breakglass.view import is_open, left, sentences, view_of
+from glasswarden.cli.breakglass.view import in_force, is_followed, is_open, left, sentences, view_of
 from glasswarden.keys.ring import Key, Ring
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.petition import Petition, issue_petition
@@ -86,6 +86,60 @@ def test_a_request_that_waits_says_who_asks_for_what() -> None:
     assert first.startswith("Deployment shop/web: request r1 waits for approval until ")
     assert second == "  responder asks for 30 min, INC-42: checkout is down"
     assert sentences(view, NOW + timedelta(minutes=15))[0].endswith("no grant is in force.")
+
+
+def a_namespace(**annotations: str) -> dict[str, object]:
+    metadata = {"name": "shop", "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+FOLLOWER = {names.GRANT: a_grant(namespace="ns-1")}
+OPEN = a_namespace(**{names.GRANT: a_grant(uid="ns-1", held=()), names.REASON: "all is down"})
+
+
+def test_under_a_grant_on_the_namespace_an_untouched_object_is_open() -> None:
+    view = view_of(an_object(), OPEN)
+    first, *rest = sentences(view, NOW)
+    assert first.endswith("30 min left, by the grant on Namespace shop.")
+    assert rest == ["  responder, INC-42: all is down", "  may update, scale"]
+    assert not is_open(view, NOW)  # a grant of its own can still be had
+    assert in_force(view, NOW) is view.around
+
+
+def test_and_one_that_was_changed_shows_what_is_held() -> None:
+    view = view_of(an_object(**FOLLOWER), OPEN)
+    assert sentences(view, NOW)[-1] == "  held: /spec/replicas"
+    assert is_followed(view, NOW)
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        pytest.param(a_namespace(), id="closed"),
+        pytest.param(a_namespace(**{names.GRANT: a_grant()}), id="closed while nobody cleared up"),
+        pytest.param(
+            a_namespace(**{names.GRANT: a_grant(id="g2", expires=NOW), names.REASON: "x"}),
+            id="another, and over",
+        ),
+    ],
+)
+def test_what_follows_from_a_namespaces_grant_ends_with_it(namespace: dict[str, object]) -> None:
+    view = view_of(an_object(**FOLLOWER), namespace)
+    assert in_force(view, NOW) is None
+    assert not is_followed(view, NOW)
+    assert sentences(view, NOW)[0].endswith("the grant g1 on its Namespace is over.")
+
+
+def test_a_namespace_that_may_not_be_read_leaves_the_question_open() -> None:
+    first, held = sentences(view_of(an_object(**FOLLOWER)), NOW)
+    assert "which could not be read" in first
+    assert held == "  held: /spec/replicas"
+
+
+def test_a_stamp_without_its_reason_was_closed() -> None:
+    view = view_of(an_object(**{names.GRANT: a_grant()}))
+    assert not is_open(view, NOW)
+    assert sentences(view, NOW)[0].endswith("the grant g1 was closed.")
 
 
 @pytest.mark.parametrize("token", ["", "x", "e30.k.sig", "💥"])

@@ -8,7 +8,15 @@ from glasswarden.cli.grants.sweep import left_over, refs_of
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.petition import Petition, issue_petition
-from tests.cli.breakglass.test_view import NOW, RING, a_grant, an_object
+from tests.cli.breakglass.test_view import (
+    FOLLOWER,
+    NOW,
+    OPEN,
+    RING,
+    a_grant,
+    a_namespace,
+    an_object,
+)
 from tests.ledger.builders import an_attempt
 
 HOUR = timedelta(hours=1)
@@ -70,3 +78,11 @@ def test_each_object_is_looked_at_once() -> None:
         Ref("apps", "v1", "Deployment", "shop", "web"),
         Ref("", "v1", "Namespace", "", "web"),
     ]
+
+
+def test_what_a_namespaces_grant_left_behind_goes_when_that_is_over() -> None:
+    obj = an_object(**FOLLOWER)
+    assert left_over(obj, NOW, OPEN) == []
+    assert left_over(obj, NOW, a_namespace()) == [names.GRANT]
+    assert left_over(obj, NOW) == []  # nobody could look
+    assert left_over(obj, NOW + HOUR) == [names.GRANT]

@@ -196,6 +196,14 @@ class TestParts:
         assert [each.actor for each in seen] == ([user] if is_seen else [])
         assert all("caBundle" in each.did for each in seen)
 
+    @pytest.mark.parametrize("resource", ["deployments", "statefulsets"])
+    def test_a_program_of_ours_that_is_scaled_to_nothing(self, resource: str) -> None:
+        ours = {"namespace": "glasswarden", "name": "glasswarden-webhook", "apiGroup": "apps"}
+        place = {**ours, "resource": resource, "subresource": "scale"}
+        scale = {"kind": "Scale", "spec": {"replicas": 0}}
+        [seen] = watched(audit_event(objectRef=place, responseObject=scale)).sightings
+        assert (seen.sort, seen.did) == (Sort.GUARD, "scaled it to 0")
+
     def test_a_deletion_is_seen_whoever_did_it_and_ends_when_it_is_made_good(self) -> None:
         flux = {"username": "system:serviceaccount:flux-system:kustomize-controller"}
         watch = watched(

@@ -110,3 +110,47 @@ def test_a_write_that_was_never_stored_hides_no_debt() -> None:
     [grant] = grants_of(story, standing)
     assert grant.state(at(31)) is State.OVERDUE
     assert [field.change.new for field in grant.fields] == [8]
+
+
+SETTLED: dict[str, Any] = {
+    "grantee": "",
+    "ticket": "",
+    "reason": "",
+    "grant_rule": "",
+    "grant_expires": None,
+}
+
+
+def test_what_was_settled_after_the_end_is_nobodys_debt() -> None:
+    late = granted(40, "settled", outcome="delegated", **SETTLED)
+    grant = told(*STORY, late, live=Answer.YES)
+    assert (grant.state(at(41)), grant.outcome) == (State.SETTLED, "delegated")
+    assert (grant.grantee, grant.ticket, grant.reason, grant.rule) == (
+        "responder", "INC-42", "checkout is down", "oncall",
+    )  # fmt: skip
+    assert grant.closed is None
+
+
+def test_the_last_word_counts() -> None:
+    closed = granted(2, "closed", outcome="reverted")
+    late = granted(40, "settled", outcome="delegated", **SETTLED)
+    assert told(*STORY, closed, late, live=Answer.YES).outcome == "delegated"
+
+
+def test_what_is_said_on_another_object_settles_nothing() -> None:
+    late = granted(40, "settled", outcome="delegated", object_uid="another", **SETTLED)
+    assert told(*STORY, late, live=Answer.YES).state(at(41)) is State.OVERDUE
+
+
+def test_who_settles_what_never_was_makes_no_grant() -> None:
+    late = granted(40, "settled", outcome="delegated", **SETTLED)
+    assert grants_of([late], lambda _a, _c: Standing()) == []
+
+
+@pytest.mark.parametrize("operation", ["CREATE", "DELETE"])
+def test_an_object_that_came_or_went_is_owed_as_a_whole(operation: str) -> None:
+    story = (granted(0, "issued"), granted(1, "used", operation=operation))
+    grant = told(*story, live=Answer.YES)
+    assert [field.change.path for field in grant.fields] == ["/"]
+    assert grant.state(at(31)) is State.OVERDUE
+    assert told(*story, live=Answer.YES, git=Answer.YES).state(at(31)) is State.SETTLED
