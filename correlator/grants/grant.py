@@ -168,10 +168,7 @@ def ref_of_attempt(attempt: Attempt) -> Ref:
 
 
 def _fields(story: list[Attempt], standing: Standings) -> Iterable[Field]:
-    """Yield each field that was changed, with the change that stands, or else its last one.
-
-    Ours are no one's debt. An object that was created or deleted is so as a whole.
-    """
+    """Yield each field that was changed, with the change that stands, or else its last one."""
     written: dict[tuple[str, str], list[Written]] = {}
     for attempt in story:
         for change in writes_in(attempt):

@@ -154,13 +154,17 @@ def spread(places: Sequence[float]) -> list[float]:
     return [round(place, 1) for place in moved]
 
 
+_BEFORE_OR_AFTER: Final = frozenset({"requested", "settled"})
+"""What is done with a grant while it is not in force."""
+
+
 def _bars(happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axis) -> Iterator[Bar]:
     """Yield each grant, from its first write to its end or that of the axis."""
     grants: dict[str, list[tuple[Write, float]]] = {}
     for write, y in zip(happened, heights, strict=True):
         if isinstance(write, Seen):
             continue
-        if write.grant and not write.is_denied and write.grant_act not in {"requested", "settled"}:
+        if write.grant and not write.is_denied and write.grant_act not in _BEFORE_OR_AFTER:
             grants.setdefault(write.grant, []).append((write, y))
     for uses in grants.values():
         (first, y), (last, _) = uses[0], uses[-1]

@@ -1,12 +1,12 @@
 """What differs from Git now, with its causes: for commands that tell of it among other things."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from correlator.audit.log import AuditLog
 from correlator.declared import Release, parse_address
 from correlator.filters import Filter
-from correlator.finding import Result
+from correlator.finding import Result, joined
 from correlator.live.source import Scope
 from glasswarden.cli.drift.causes import causes_from
 from glasswarden.cli.drift.losses import Losses
@@ -38,19 +38,20 @@ class Comparison:
 
         Raises `CannotLook`.
         """
-        losses, name = Losses(), self.cluster or None
+        losses, cluster = Losses(), self.cluster or None
         with (
             explained(),
-            causes_from(self.address, self.keys, name, self.policy, self.audit, losses) as causes,
+            causes_from(
+                self.address, self.keys, cluster, self.policy, self.audit, losses
+            ) as causes,
         ):
             request, asked = self._request(git, path, values), Asked(causes, losses)
-            result = (
-                of_folder(request, self.folder, asked)
-                if self.folder is not None
-                else of_cluster(request, self.kubeconfig, asked)
-            )
+            if self.folder is not None:
+                result = of_folder(request, self.folder, asked)
+            else:
+                result = of_cluster(request, self.kubeconfig, asked)
             losses.check()
-        return replace(result, incomplete=(*losses.incomplete, *result.incomplete))
+        return joined(result, Result(incomplete=tuple(losses.incomplete)))
 
     def _request(self, git: str, path: str, values: tuple[Path, ...]) -> Request:
         return Request(

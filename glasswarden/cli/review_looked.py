@@ -201,7 +201,7 @@ def _ignore_of(rule: Rule, findings: Sequence[Finding], since: datetime | None) 
     place = f"{rule.namespace or '*'}/{rule.name or '*'}"
     fields = [*map(str, rule.fields), *(f"what {each} holds" for each in sorted(rule.managers))]
     return Ignore(
-        whose=f"{rule.owner.engine} {rule.owner.app}".strip(),
+        whose=f"{rule.owner.engine} {rule.owner.app}",
         what=f"{rule.kind or '*'} {place}: {', '.join(fields)}",
         covers=sum(map(rule.covers, findings)),
         since=since,

@@ -20,7 +20,6 @@ from glasswarden.cli.drift.losses import Losses
 from glasswarden.cli.drift.passes import (
     Asked,
     imported,
-    of_audit,
     of_cluster,
     of_folder,
     of_others,
@@ -187,11 +186,7 @@ def command(
                         if folder is None
                         else of_folder(request, folder, asked)
                     )
-            if result is None:
-                result = of_others(request, asked)
-                if audit is not None:
-                    with losses.part("the audit log"):
-                        result = joined(result, of_audit(request, audit, result.findings))
+            result = result or of_others(request, asked)
             losses.check()
             result = joined(result, Result(incomplete=tuple(losses.incomplete)))
     click.echo(rendered(result, form))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
@@ -32,6 +33,9 @@ from glasswarden.cli.drift.request import Request
 from glasswarden.cli.inputs import read_bytes
 from glasswarden.cluster.apiserver import ApiServer
 from glasswarden.kube.objects import Ref
+
+IsCompared: TypeAlias = Callable[[Ref], bool]
+"""Tells whether an object was held against Git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ def of_others(request: Request, asked: Asked) -> Result:
         found = concluded(each.findings, scene, _linker(asked))
         told = Result(found, each.incomplete)
         result = joined(result, request.only.applied(told, scene.now))
-    return result
+    return joined(result, _past(request, asked, result.findings))
 
 
 def imported(request: Request, imports: tuple[str, ...], losses: Losses) -> tuple[Result, ...]:
@@ -82,18 +86,6 @@ def imported(request: Request, imports: tuple[str, ...], losses: Losses) -> tupl
             text = read_bytes(Path(file)).decode(errors="replace")
             found.append(request.only.chosen(IMPORTS[form](text, form)))
     return tuple(found)
-
-
-def of_audit(
-    request: Request,
-    log: AuditLog,
-    found: Sequence[Finding] = (),
-    is_compared: Callable[[Ref], bool] = lambda _: False,
-) -> Result:
-    """Return what the audit log shows that no record speaks of, and *found* does not tell."""
-    sightings = (each for each in log.watch.sightings if request.only.wants(each.ref))
-    told = Result(tuple(lasting(sightings, found, is_compared)), tuple(log.incomplete))
-    return request.only.applied(told, request.scene().now)
 
 
 def new_scan(request: Request, manifests: Manifests, live: Live) -> Scan:
@@ -114,6 +106,8 @@ def _passed(
         scene = replace(scene, open_grants=asked.causes.open_grants(scene.now))
     linked = naming(live, _linker(asked))
     told = _told(request, live, asked)
+    found: Result | None = None
+    is_compared: IsCompared = _never
     if request.address.place:
         with asked.losses.part(f"--git {request.address.place}"):
             scan = new_scan(request, request.manifests(), live)
@@ -121,21 +115,32 @@ def _passed(
             if confirmation is not None:
                 scan.confirm(confirmation)
             scan.take(told)
-            found = scan.result(scan.scene(scene), linked)
-            return _with_log(request, found, asked, scan.has_compared)
-    return _with_log(request, passed(told, live, scene, linked), asked, lambda _: False)
+            found, is_compared = scan.result(scan.scene(scene), linked), scan.has_compared
+    found = found or passed(told, live, scene, linked)
+    result = request.only.applied(found, scene.now)
+    return joined(result, _past(request, asked, found.findings, is_compared))
 
 
-def _with_log(
-    request: Request, found: Result, asked: Asked, is_compared: Callable[[Ref], bool]
+def _never(_: Ref) -> bool:
+    """Say that no object was compared."""
+    return False
+
+
+def _past(
+    request: Request,
+    asked: Asked,
+    found: Sequence[Finding],
+    is_compared: IsCompared = _never,
 ) -> Result:
-    """Return what was *found*, with what the audit log tells beside it."""
-    result = request.only.applied(found, request.scene().now)
-    if asked.audit is not None:
-        with asked.losses.part("the audit log"):
-            seen = of_audit(request, asked.audit, found.findings, is_compared)
-            result = joined(result, seen)
-    return result
+    """Return what the audit log shows that no record speaks of, and *found* does not tell."""
+    log = asked.audit
+    if log is None:
+        return Result()
+    told = Result()
+    with asked.losses.part("the audit log"):
+        sightings = (each for each in log.watch.sightings if request.only.wants(each.ref))
+        told = Result(tuple(lasting(sightings, found, is_compared)), tuple(log.incomplete))
+    return request.only.applied(told, request.scene().now)
 
 
 def _told(request: Request, live: Live, asked: Asked) -> Result:
