@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster.guard import GLASSWARDEN
+from tests.cluster.patience import eventually
 from tests.cluster.story import FOLDER, NAMESPACE, Manifest, Scene
 
 
@@ -40,6 +41,8 @@ class Aftermath:
         return list(filter(is_about_the_shop, self.scene.cluster.audit_events()))
 
     def drift(self, form: str) -> str:
+        # While Flux tries again, it says neither that it failed nor that it did not.
+        eventually(self._is_between_tries, "the end of a try of Flux")
         return self.ask("drift", *self._git, *self._seen, "-n", NAMESPACE, "--format", form)
 
     def differences(self) -> object:
@@ -66,6 +69,11 @@ class Aftermath:
         """Return what the next weekly review says."""
         about = ("review", "--since", "7d", "-n", NAMESPACE, *self._git, *self._seen)
         return self.ask(*about, "--format", "markdown")
+
+    def _is_between_tries(self) -> bool:
+        conditions = self.scene.deployed.get().get("status", {}).get("conditions", [])
+        states = {each["type"]: each["status"] for each in conditions}
+        return states.get("Ready") in ("True", "False")
 
     @property
     def _git(self) -> tuple[str, ...]:
