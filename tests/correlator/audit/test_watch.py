@@ -145,6 +145,12 @@ class TestTheWayOfAWrite:
     ) -> None:
         assert Watch(POLICY).take(a_write(**differing)) is way
 
+    def test_a_reconciler_that_changed_nothing_is_trusted_all_the_same(self) -> None:
+        """What a grant holds stays as it is in the reconciler's write."""
+        flux = {"username": "system:serviceaccount:flux-system:kustomize-controller"}
+        idle = a_write(user=flux, requestURI="/apis?fieldManager=another")
+        assert Watch(POLICY).take(idle) is Way.TRUSTED
+
     def test_the_emergency_group_is_the_policys(self) -> None:
         user = {"username": "lead", "groups": ["leads"]}
         assert Watch(DEFAULT).take(a_write(user=user)) is Way.UNRECORDED
