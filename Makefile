@@ -71,7 +71,7 @@ image: ## Build the container image with podman or docker (IMAGE=name:tag)
 	$(or $(shell command -v podman || command -v docker),$(error needs podman or docker)) build \
 		--file Containerfile --tag $(or $(IMAGE),glasswarden) $(ARGS) .
 
-sbom: $(READY) ## List every package of the image: build/sbom.json, CycloneDX
+sbom: $(READY) ## List the image's Python packages: build/sbom.json, CycloneDX
 	@mkdir -p build
 	@$(BIN)/uv tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements \
 		requirements/runtime.lock --output-reproducible --output-file build/sbom.json

@@ -22,12 +22,15 @@ PHASE: Final = Gauge(
 )
 MISSING: Final = Gauge(
     "glasswarden_certs_configurations_missing",
-    "Webhook configurations that should exist and do not: nothing is guarded",
+    "Webhook configurations that should exist and do not",
     registry=REGISTRY,
 )
 PASSES: Final = Counter(
     "glasswarden_certs_passes_total", "Passes, by how they ended", ["outcome"], registry=REGISTRY
 )
+for _outcome in ("done", "overtaken", "failed"):
+    # One that begins with its first event hides that event; and no pass at all must show as 0.
+    PASSES.labels(_outcome)
 
 
 def show(done: Pass) -> None:

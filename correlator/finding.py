@@ -23,6 +23,9 @@ UNKNOWN: Final = "(not known)"
 PART: Final = "… "
 """Begins a text of which the finding's source tells only a part."""
 
+_WORDS: Final = frozenset({HIDDEN, UNKNOWN, "Synced", "OutOfSync"})
+"""Texts that stand for a whole object and hold nothing of it."""
+
 
 class Class(StrEnum):
     """What kind of difference it is."""
@@ -41,6 +44,7 @@ class Cause(StrEnum):
     CONTROLLER = "controller"
     DEFAULTING = "defaulting"
     RECONCILIATION_FAILURE = "reconciliation-failure"
+    UNKNOWN = "unknown"
 
 
 class Response(StrEnum):
@@ -99,6 +103,12 @@ class Finding:
     """Who did it, by the ledger; none where no ledger was asked."""
     behind: str = ""
     """Whom the writer says that it wrote for: a hint from a program that people write through."""
+    generation: int = 0
+    """How often the live object's spec was written, where that is counted and was looked at."""
+    was_applied: bool | None = None
+    """Whether the field was in what was applied last, where the object tells what that was."""
+    numbered: Path | None = None
+    """The field by the numbers that items have in the live object, where it leads through any."""
 
     @property
     def managers(self) -> tuple[str, ...]:
@@ -145,12 +155,14 @@ class Result:
     incomplete: tuple[Incomplete, ...] = ()
     looked_for: str = "drift"
     """What is not there where nothing was found."""
+    remarks: tuple[str, ...] = ()
+    """What is worth knowing, and hides nothing."""
 
 
 def joined(one: Result, other: Result) -> Result:
     """Return both as one."""
     found, unseen = one.findings + other.findings, one.incomplete + other.incomplete
-    return Result(found, unseen, one.looked_for)
+    return Result(found, unseen, one.looked_for, one.remarks + other.remarks)
 
 
 def in_order(finding: Finding) -> tuple[str, str, str, str, str]:
@@ -169,17 +181,37 @@ def is_told(value: Value) -> bool:
 def without_secrets(finding: Finding, policy: Policy) -> Finding:
     """Return *finding* with values hidden that *policy* hides."""
     change = Change(finding.field, finding.declared, finding.live)
-    if not policy.hides(finding.ref, change):
+    if not policy.hides(finding.ref, change) and not _may_hold_secrets(finding, policy):
         return finding
     return replace(finding, declared=_hidden(finding.declared), live=_hidden(finding.live))
 
 
+def _may_hold_secrets(finding: Finding, policy: Policy) -> bool:
+    """Tell whether lines of text that stand for more than a value may hold what *policy* hides."""
+    values = (finding.declared, finding.live)
+    is_object = finding.field == ROOT
+    if not any(_is_lines(value, is_object=is_object) for value in values):
+        return False
+    return any(
+        each.kinds.fits(finding.ref)
+        and any(is_object or field.states_at(finding.field) for field in each.fields)
+        for each in policy.hidden
+    )
+
+
+def _is_lines(value: Value, *, is_object: bool) -> bool:
+    if not isinstance(value, str) or value in _WORDS:
+        return False
+    return is_object or value.startswith(PART)
+
+
 def result_as_json(result: Result) -> dict[str, Any]:
     """Return *result* in the form that programs read."""
-    return {
+    told = {
         "findings": [finding_as_json(each) for each in result.findings],
         "incomplete": [{"what": each.what, "why": each.why} for each in result.incomplete],
     }
+    return {**told, "remarks": list(result.remarks)} if result.remarks else told
 
 
 def finding_as_json(finding: Finding) -> dict[str, Any]:

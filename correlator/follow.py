@@ -49,18 +49,23 @@ class Follower:
         self._watches: dict[Kind, _Watch] = {}
         self._result: Result | None = None
         self._linked: Linking = unlinked
+        self._grants: object = None
+        """The grants that were open when the last result was judged."""
         self._full_at = 0.0
         self._is_lost = False
         """Whether something may have changed that no watch told."""
 
     def run(self, scene: Scene, linked: Linking = unlinked) -> Result:
-        """Return what a pass finds now; another *linked* than last time may know more."""
-        print_ = self._fingerprint()
+        """Return what a pass finds now.
+
+        Another *linked* than last time may know more, and a grant may have ended since.
+        """
+        print_, grants = self._fingerprint(), dict(scene.open_grants)
         if self._scan is None or self._result is None or not self._is_current(print_):
             self._scan = self._scanned(print_)
-        elif not self._took_changes() and linked is self._linked:
+        elif not self._took_changes() and linked is self._linked and grants == self._grants:
             return self._result
-        self._linked, self._result = linked, None
+        self._linked, self._grants, self._result = linked, grants, None
         self._result = self._scan.result(self._scan.scene(scene), linked)
         return self._result
 

@@ -81,6 +81,7 @@ class Linker:
             delegate.name if delegate else "",
             tuple(filter(may_write, finding.entries)),
             keepers_for(finding.owner, self.policy),
+            finding.generation,
         )
 
 

@@ -12,6 +12,7 @@ from correlator.finding import Result, in_order, joined
 from correlator.linking import Linking, unlinked
 from correlator.live.autoscalers import autoscaled_in
 from correlator.live.source import Live
+from correlator.sources.patience import lasting
 from correlator.sources.reconcilers import reconcilers_of
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import Path, are_nested
@@ -21,14 +22,17 @@ def passed(told: Result, live: Live, scene: Scene, linked: Linking = unlinked) -
     """Return what was *told*, linked, classified and in order, with secrets hidden."""
     owners = frozenset(each.owner for each in told.findings if each.owner is not None)
     reconcilers = reconcilers_of(live, owners)
+    reconcilers.ask_sources(live, owners, frozenset())
     behind, unasked = reconcilers.about(owners, frozenset())
     scaled, unseen = autoscaled_in(live, told.findings)
     around = replace(
         scene,
         autoscaled=scaled,
-        ignores=tuple(each.covers for each in reconcilers.ignores),
+        ignores=tuple(each.why for each in reconcilers.ignores),
+        following=reconcilers.following(owners, frozenset(), scene.now),
     )
-    findings = sorted(beside(told, Result(tuple(behind))).findings, key=in_order)
+    lasts = Result(tuple(lasting(behind, scene.now)))
+    findings = sorted(beside(told, lasts).findings, key=in_order)
     incomplete = dict.fromkeys((*told.incomplete, *unasked, *unseen))
     return Result(concluded(findings, around, linked), tuple(incomplete), told.looked_for)
 

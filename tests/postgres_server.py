@@ -223,7 +223,9 @@ def _environment() -> dict[str, str]:
 
 def is_ready(folder: Path, pid: int) -> bool:
     """Return whether the server *pid* says in its own file that it takes connections."""
-    status = folder / "data" / "postmaster.pid"
-    lines = status.read_text().splitlines() if status.exists() else []
-    # A killed server leaves its file behind.
+    try:
+        lines = (folder / "data" / "postmaster.pid").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    # A killed server leaves its file behind, and the next one makes it anew.
     return len(lines) > 7 and lines[0] == str(pid) and lines[7].strip() == "ready"

@@ -91,6 +91,19 @@ def test_every_option_of_drift_is_explained() -> None:
     assert known - explained == set()
 
 
+def test_no_metric_is_documented_twice() -> None:
+    named = re.findall(
+        r"^\| [`*]*(glasswarden_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE
+    )
+    assert sorted(named) == sorted(set(named))
+
+
+def test_no_page_and_no_option_is_listed_twice() -> None:
+    for page, row in (("README.md", r"^\| \[([^\]]+)\]"), ("correlator.md", r"^\| `(--[a-z-]+)")):
+        listed = re.findall(row, (DOCS / page).read_text(), re.MULTILINE)
+        assert sorted(listed) == sorted(set(listed)), page
+
+
 def test_every_metric_is_documented() -> None:
     documented = set(re.findall(r"^\| `(\w+)`", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     families = {family.name for family in metrics._REGISTRY.collect()}

@@ -1,7 +1,11 @@
 """What is built and applied fits together; tests/cluster/test_manifests.py applies it."""
 
 import json
+import os
 import re
+import shlex
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -11,7 +15,7 @@ import yaml
 from correlator.notify.document import parse_notifications
 from correlator.service.sources_file import parse_sources
 from glasswarden.policy.file import parse_document
-from glasswarden.signals.alerts import prometheus_rule
+from glasswarden.signals.alerts import prometheus_rules
 from glasswarden.signals.dashboard import dashboard
 
 ROOT = Path(__file__).parent.parent
@@ -22,7 +26,7 @@ CONTAINERFILE = (ROOT / "Containerfile").read_text()
 def test_the_alerts_are_those_that_the_product_prints() -> None:
     """`glasswarden manifests alerts > manifests/components/prometheus/alerts.yaml` renews them."""
     written = (MANIFESTS / "components/prometheus/alerts.yaml").read_text()
-    assert yaml.safe_load(written) == prometheus_rule()
+    assert list(yaml.safe_load_all(written)) == prometheus_rules()
 
 
 def test_the_dashboard_is_the_one_that_the_product_prints() -> None:
@@ -36,13 +40,14 @@ def test_every_policy_is_one(policy: Path) -> None:
     assert parse_document(policy.read_text()).kind == "Policy"
 
 
-def test_every_rule_of_rbac_gives_its_reason() -> None:
-    for file in MANIFESTS.glob("**/rbac*.yaml"):
-        lines = file.read_text().splitlines()
-        for number, line in enumerate(lines):
-            if line.startswith("rules:"):
-                reasons = [*lines[:2], lines[number + 1]]
-                assert any(each.strip().startswith("#") for each in reasons), file
+@pytest.mark.parametrize("file", sorted(MANIFESTS.glob("**/rbac*.yaml")), ids=str)
+def test_every_rule_of_rbac_gives_its_reason(file: Path) -> None:
+    """Directly above the rule, where whoever changes it sees the reason too."""
+    lines = file.read_text().splitlines()
+    rules = [number for number, line in enumerate(lines) if line.startswith("  - apiGroups:")]
+    assert rules
+    bare = [lines[number] for number in rules if not lines[number - 1].startswith("  #")]
+    assert bare == []
 
 
 def test_the_image_is_built_from_what_is_pinned() -> None:
@@ -64,13 +69,80 @@ def test_the_image_and_the_pods_run_as_the_same_nobody() -> None:
     [user] = set(re.findall(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE))
     for file in ("base/webhook.yaml", "base/certs.yaml", "components/correlator/correlator.yaml"):
         for document in yaml.safe_load_all((MANIFESTS / file).read_text()):
-            if document["kind"] == "Deployment":
+            if document["kind"] in ("Deployment", "StatefulSet"):
                 context = document["spec"]["template"]["spec"]["securityContext"]
                 assert context["runAsUser"] == int(user)
 
 
+def test_cert_managers_authority_keeps_its_key() -> None:
+    """Its cainjector replaces the old authority: a new key would cut off what is still served."""
+    text = (MANIFESTS / "components/cert-manager/certificate.yaml").read_text()
+    specs = [each["spec"] for each in yaml.safe_load_all(text) if each["kind"] == "Certificate"]
+    [authority] = [each for each in specs if each.get("isCA")]
+    assert authority["privateKey"]["rotationPolicy"] == "Never"
+
+
+def test_the_correlator_gets_the_masks_keys_and_no_other() -> None:
+    """Hidden values are compared by them; with the others its pod could sign grants."""
+    text = (MANIFESTS / "components/correlator/correlator.yaml").read_text()
+    [deployment] = [each for each in yaml.safe_load_all(text) if each["kind"] == "Deployment"]
+    spec = deployment["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    secrets = {
+        each["name"]: each["secret"]["secretName"] for each in spec["volumes"] if "secret" in each
+    }
+    mounted = {each["mountPath"]: secrets.get(each["name"]) for each in container["volumeMounts"]}
+    settings = {each["name"]: each.get("value", "") for each in container["env"]}
+    assert mounted[settings["GLASSWARDEN_KEYS"]] == "glasswarden-masks"
+    assert "glasswarden-keys" not in mounted.values()
+
+
+def test_the_images_user_has_a_name() -> None:
+    """ssh, and so Git over SSH, ends with `No user exists for uid 65532` without one."""
+    [user] = set(re.findall(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE))
+    assert re.search(rf"useradd --uid {user} ", CONTAINERFILE)
+
+
+def correlator_settings(folder: Path) -> dict[str, str]:
+    """Return what the correlator's pod is told, with the Secret for Git in *folder*."""
+    text = (MANIFESTS / "components/correlator/correlator.yaml").read_text()
+    [deployment] = [each for each in yaml.safe_load_all(text) if each["kind"] == "Deployment"]
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    assert "/etc/glasswarden/git" in {each["mountPath"] for each in container["volumeMounts"]}
+    return {
+        each["name"]: each.get("value", "").replace("/etc/glasswarden/git", str(folder))
+        for each in container["env"]
+    }
+
+
+def test_git_over_https_finds_its_credentials(tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text("https://robot:letmein@git.example\n")
+    (tmp_path / "credentials").chmod(0o440)
+    asked = subprocess.run(
+        ["git", "credential", "fill"],
+        input="protocol=https\nhost=git.example\n\n",
+        env=os.environ | correlator_settings(tmp_path) | {"GIT_TERMINAL_PROMPT": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "username=robot\npassword=letmein" in asked.stdout
+
+
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="NOT TESTED: ssh is not installed here")
+def test_git_over_ssh_finds_its_key_and_trusts_no_stranger(tmp_path: Path) -> None:
+    command = shlex.split(correlator_settings(tmp_path)["GIT_SSH_COMMAND"])
+    shown = subprocess.run(
+        [command[0], "-G", *command[1:], "git.example"], capture_output=True, text=True, check=True
+    )
+    lines = shown.stdout.lower().splitlines()
+    assert f"identityfile {tmp_path}/ssh-privatekey".lower() in lines
+    assert f"userknownhostsfile {tmp_path}/known_hosts".lower() in lines
+    assert {"stricthostkeychecking true", "batchmode yes", "identitiesonly yes"} <= {*lines}
+
+
 def test_the_image_can_be_built_from_what_is_sent_to_its_builder() -> None:
-    sent = re.findall(r"^!(.+)$", (ROOT / ".containerignore").read_text(), re.MULTILINE)
+    sent = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     copied = re.findall(r"^COPY (?!--from)(\S+) ", CONTAINERFILE, re.MULTILINE)
     assert sorted(copied) == sorted(sent)
     assert all((ROOT / path).exists() for path in copied)

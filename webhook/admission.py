@@ -22,14 +22,14 @@ from glasswarden.policy.write import Write
 from webhook.entry import entry_of
 from webhook.errors import CannotTell
 from webhook.herald import Herald
-from webhook.log_rules import Sampler
-from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews
+from webhook.log_rules import ALWAYS, Sampler, is_always_told
+from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews, show_head
 from webhook.parents import Parents
 from webhook.reading import Reader
 from webhook.recorder import Recorder
 from webhook.review import Request, answer, parse_review
 from webhook.rules import Rules
-from webhook.sources import Sources
+from webhook.sources import Sources, located
 from webhook.time_source import TimeSource, machine_time
 
 log = structlog.get_logger()
@@ -67,12 +67,15 @@ class Admission:
             with suppress(CannotTell):
                 write, decision, now = await self._decide(request, policy, fresh=True)
         self._look_at_stamp(write)
+        if decision.message or decision.warnings:
+            decision = self._with_source(write, policy, now) or decision
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
             try:
                 audit = await self._record(request, write, decision, now)
             except LedgerError as error:
                 decision = self._without_record(write, decision, error)
+                self._log(write, decision, record="")
             self._count(decision, write)
             self._tell(decision, write)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
@@ -86,9 +89,18 @@ class Admission:
         parent = await self._parent(request, fresh=fresh) if scales else None
         now = self.clock()
         write = await self.reader.write_of(request, policy, now, parent, fresh=fresh)
-        if self.sources is not None:
-            write = replace(write, source=self.sources.known(write.owner))
         return write, decide(write, policy, now), now
+
+    def _with_source(self, write: Write, policy: Policy, now: datetime) -> Decision | None:
+        """Return the decision with where to go instead, if that is known.
+
+        Only somebody who was told something reads it, so nobody else's write has it looked up. What
+        is written about an engine's own object without marks is not where that object is described.
+        """
+        if self.sources is None or write.owner is None or not write.marked:
+            return None
+        source = self.sources.known(located(write.owner, policy))
+        return decide(replace(write, source=source), policy, now) if source else None
 
     def _look_at_stamp(self, write: Write) -> None:
         """Say that an object carries a stamp which counts no longer: its key was revoked."""
@@ -111,11 +123,12 @@ class Admission:
         """Return the object that a Scale scales, or raise `CannotTell`."""
         if self.parents is None:
             raise CannotTell("whose object is scaled is not known: no access to the API server")
-        scale = ref_of(request.old_object or request.object or {})
+        before = request.old_object or request.object or {}
         resource = request.resource
-        found = self.parents.cached(resource, scale.namespace, scale.name, scale.uid)
+        found = self.parents.cached(resource, before)
         if found is not None and not fresh:
             return found
+        scale = ref_of(before)
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(
@@ -131,6 +144,7 @@ class Admission:
         policy, masks = self.rules.policy, self.recorder.masks
         entry = entry_of(request, write, decision, policy, masks, now, os.urandom(10))
         record = await self.recorder.record(entry)
+        show_head(record.entry.sequence, now)
         self._log(write, decision, entry.id)
         # Of annotations with one name the API server keeps the first only, and it asks several
         # times about a write that it tries again, or about a collection: each has its own as well.
@@ -148,12 +162,12 @@ class Admission:
             object=str(write.target),
             record=record,
             **({"one_of": weight} if weight > 1 else {}),
+            **({ALWAYS: True} if is_always_told(decision) else {}),
         )
 
     def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:
         """Return what the policy makes of *decision*, which is in no ledger and no spool."""
         outcome = without_record(decision, write, self.rules.policy)
-        if outcome.allowed:
-            self.recorder.count_unrecorded(str(error))
+        self.recorder.count_unrecorded(str(error), is_allowed=outcome.allowed)
         UNRECORDED.labels("allowed" if outcome.allowed else "refused").inc()
         return outcome

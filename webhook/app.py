@@ -6,6 +6,7 @@ reached through a thread, so a slow page never stands before a review.
 
 import asyncio
 import gc
+import hmac
 import os
 import socket
 import ssl
@@ -44,7 +45,7 @@ from webhook.rules import Rules
 from webhook.settings import Settings
 from webhook.sources import Sources
 from webhook.time_source import TimeSource, machine_time
-from webhook.tls import CertificateUnusable, expiry_of, new_context, renew, tell_expiry
+from webhook.tls import SHOWN, CertificateUnusable, expiry_of, new_context, renew, tell_expiry
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -77,6 +78,7 @@ class Application:
         self._process: _Process | None = None
         self._validate = f"/validate/{settings.caller_token}"
         self._mutate = f"/mutate/{settings.caller_token}"
+        self._asks_for_certificates = settings.client_authority is not None
 
     @property
     def tls(self) -> ssl.SSLContext:
@@ -93,14 +95,16 @@ class Application:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["path"] == self._validate and scope["method"] == "POST":
-            await self._review(scope, receive, send, self._started.admission.validate)
-        elif scope["path"] == self._mutate and scope["method"] == "POST":
-            await self._review(scope, receive, send, self._started.mutation.mutate)
-        elif scope["path"].startswith(("/validate", "/mutate")):
-            await self._turn_away(scope, send)
-        else:
+        elif not scope["path"].startswith(("/validate", "/mutate")):
             await self._pages(scope, receive, send)
+        elif self._asks_for_certificates and not scope.get(SHOWN):
+            await self._turn_away(scope, send)
+        elif scope["method"] == "POST" and _is_same(scope["path"], self._validate):
+            await self._review(scope, receive, send, self._started.admission.validate)
+        elif scope["method"] == "POST" and _is_same(scope["path"], self._mutate):
+            await self._review(scope, receive, send, self._started.mutation.mutate)
+        else:
+            await self._turn_away(scope, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -116,7 +120,7 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _turn_away(self, scope: Message, send: Send) -> None:
-        """Refuse somebody who does not know where the API server calls."""
+        """Refuse somebody who does not know where the API server calls, or has no certificate."""
         log.warning("stranger turned away", peer=str(scope.get("client")))
         REFUSALS.labels(HTTPStatus.FORBIDDEN.value).inc()
         await _respond(send, HTTPStatus.FORBIDDEN, b"not the API server")
@@ -241,6 +245,11 @@ def _api_server(settings: Settings) -> ApiServer | None:
     except NoAccess as error:
         log.warning("no access to the API server", reason=str(error), effect="scale is not guarded")
         return None
+
+
+def _is_same(path: str, secret: str) -> bool:
+    """Tell whether the two are equal, in a time that does not tell how much of them is."""
+    return hmac.compare_digest(path.encode(errors="replace"), secret.encode())
 
 
 async def _read(scope: Message, receive: Receive) -> bytes:

@@ -2,12 +2,13 @@
 
 import hashlib
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
 from glasswarden.kube.diff import ABSENT, Change
-from glasswarden.kube.objects import Object, Ref, metadata_of
+from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of
 from glasswarden.kube.verbs import inferred_verb
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, Cut, new_id
@@ -23,8 +24,14 @@ LARGEST_VALUE: Final = 4096
 MOST_CHANGES: Final = 200
 """More than a person makes at once; a list of ten thousand items turned round has twice as many."""
 
-EXTRA: Final = "authentication.kubernetes.io/"
-"""What the API server's own authenticators add about a credential; the rest is for authorisers."""
+MOST_EXTRA: Final = 32
+"""Keys, and values of each: authenticators add a few, of a credential, a session or a device."""
+
+LONGEST_EXTRA: Final = 256
+"""Characters of a key or a value. What is longer names nobody, may be a token, and is left out."""
+
+CREDENTIALS: Final = frozenset({"user-assertion.cloud.google.com"})
+"""Keys whose values prove something to somebody: no record is the place for them."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -72,7 +79,7 @@ def entry_of(
         object_uid=ref.uid,
         old_resource_version=_text(old, "resourceVersion"),
         new_resource_version=_text(new, "resourceVersion"),
-        generation=_generation(new or old),
+        generation=generation_of(new or old),
         engine=owner.engine if owner else "",
         app=owner.app if owner else "",
         app_kind=owner.kind if owner else "",
@@ -102,19 +109,21 @@ def _grant(use: GrantUse | None) -> dict[str, Any]:
 
 
 def _extra(request: Request) -> dict[str, tuple[str, ...]]:
-    return {
-        name: values for name, values in request.user_info.extra.items() if name.startswith(EXTRA)
-    }
+    """Return what the authenticator said beyond name and groups, within bounds.
+
+    The API server's own say which credential it was; those of clouds, whose session.
+    """
+    kept = (
+        (name, tuple(each for each in values[:MOST_EXTRA] if len(each) <= LONGEST_EXTRA))
+        for name, values in sorted(request.user_info.extra.items())
+        if name not in CREDENTIALS and len(name) <= LONGEST_EXTRA
+    )
+    return dict(islice(((name, values) for name, values in kept if values), MOST_EXTRA))
 
 
 def _text(obj: Object, name: str) -> str:
     value = metadata_of(obj).get(name)
     return value if isinstance(value, str) else ""
-
-
-def _generation(obj: Object) -> int:
-    value = metadata_of(obj).get("generation")
-    return value if isinstance(value, int) else 0
 
 
 def _fingerprint(write: Write, changes: tuple[ChangedField, ...]) -> str:

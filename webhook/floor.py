@@ -8,27 +8,30 @@ webhook. So it may stand beside the webhook at all times.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Final
 
 from glasswarden.kube.owners import Engine, Mark
 from glasswarden.kube.owners.argocd import INSTALLATION_ID
-from glasswarden.kube.reconcilers import RECONCILERS
 from glasswarden.policy.breakglass.names import PREFIX
 from glasswarden.policy.document import Benign
-from glasswarden.policy.exempt import EXEMPT_NAMESPACES
+from glasswarden.policy.exempt import EXEMPT_NAMESPACES, OUR_NAMESPACE
 from glasswarden.policy.matching import Names, Place
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from webhook import cel
-from webhook.registration import not_exempt, outside
+from webhook.registration import PolicyTooLarge, not_exempt, outside, steers
 
 NAME: Final = "glasswarden-floor"
+LONGEST_VARIABLE: Final = 64 * 1024
+MOST_TURNS: Final = 30
+
 _USER: Final = "request.userInfo.username"
 _SUBJECT: Final = "variables.subject"
 
 
-def floor(policy: Policy) -> list[dict[str, Any]]:
-    """Return the ValidatingAdmissionPolicy and its binding."""
+def floor(policy: Policy, namespace: str = OUR_NAMESPACE) -> list[dict[str, Any]]:
+    """Return the ValidatingAdmissionPolicy and its binding; we ourselves are in *namespace*."""
     labels = {"app.kubernetes.io/name": "glasswarden"}
     metadata = {
         "name": NAME,
@@ -38,18 +41,18 @@ def floor(policy: Policy) -> list[dict[str, Any]]:
     head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": metadata}
     binding = {"policyName": NAME, "validationActions": ["Deny"]}
     return [
-        {**head, "kind": "ValidatingAdmissionPolicy", "spec": _spec(policy)},
+        {**head, "kind": "ValidatingAdmissionPolicy", "spec": _spec(policy, namespace)},
         {**head, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding},
     ]
 
 
-def _spec(policy: Policy) -> dict[str, Any]:
+def _spec(policy: Policy, namespace: str) -> dict[str, Any]:
     return {
         # An expression that fails must not be the reason that a cluster stands still.
         "failurePolicy": "Ignore",
         "matchConstraints": {
             "matchPolicy": "Equivalent",
-            "namespaceSelector": outside(EXEMPT_NAMESPACES),
+            "namespaceSelector": outside(tuple(dict.fromkeys((*EXEMPT_NAMESPACES, namespace)))),
             "resourceRules": [
                 {
                     "apiGroups": ["*"],
@@ -61,7 +64,7 @@ def _spec(policy: Policy) -> dict[str, Any]:
             ],
         },
         "matchConditions": _listed(_conditions(policy)),
-        "variables": _listed(_variables(policy)),
+        "variables": _listed(_bounded(_variables(policy))),
         "validations": [
             {
                 "expression": "!(variables.guarded && variables.changed && !variables.excused)",
@@ -70,6 +73,15 @@ def _spec(policy: Policy) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _bounded(variables: dict[str, str]) -> dict[str, str]:
+    """Return *variables*, or raise `PolicyTooLarge`: what costs too much lets every write pass."""
+    for name, expression in variables.items():
+        if len(expression) > LONGEST_VARIABLE:
+            long = f"{name!r} has {len(expression)} characters, at most {LONGEST_VARIABLE}"
+            raise PolicyTooLarge(f"the floor: {long}; write modes and markers with fewer patterns")
+    return variables
 
 
 def _listed(expressions: dict[str, str]) -> list[dict[str, str]]:
@@ -104,7 +116,7 @@ def _variables(policy: Policy) -> dict[str, str]:
         "subject": "oldObject != null ? oldObject : object",
         "place": "has(request.namespace) ? request.namespace : ''",
         "name": f"has({_SUBJECT}.metadata.name) ? {_SUBJECT}.metadata.name : ''",
-        "steers": _steers(),
+        "steers": steers(policy),
         **_of_the_first_claim(policy),
         "owned": _owned(policy),
         "enforced": _enforced(policy),
@@ -117,14 +129,6 @@ def _variables(policy: Policy) -> dict[str, str]:
         "changed": _changed(policy),
         "excused": _excused(),
     }
-
-
-def _steers() -> str:
-    return cel.any_of(
-        f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.listed(kinds)}"
-        for groups in RECONCILERS.values()
-        for group, kinds in groups.items()
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +232,11 @@ def _sveltos(engine: Engine, _policy: Policy) -> list[Claim]:
 
 def _custom(engine: Engine, _policy: Policy) -> list[Claim]:
     mark, *application = engine.marks
+    carried = cel.carries(_SUBJECT, mark)
     if application:
         there = cel.carries(_SUBJECT, application[0])
-        return [Claim(_marked(mark), f"({there} ? {_value(application[0])} : '')")]
-    return [Claim(_marked(mark), _value(mark) if mark.value is None else "''")]
+        return [Claim(carried, f"({there} ? {_value(application[0])} : '')")]
+    return [Claim(carried, _value(mark) if mark.value is None else "''")]
 
 
 _CLAIMS: Final[dict[str, Callable[[Engine, Policy], list[Claim]]]] = {
@@ -250,10 +255,22 @@ def _left(policy: Policy) -> list[Engine]:
 
 
 def _enforced(policy: Policy) -> str:
-    """Return the condition that the policy's mode for the subject is `enforce`."""
+    """Return the condition that the policy's mode for the subject is `enforce`.
+
+    Neighbouring rules that come to the same are asked together: each step of a chain is one level
+    deeper, and the API server takes only so many.
+    """
     chain = _boolean(policy.document.mode is Mode.ENFORCE)
-    for place, mode in reversed(policy.modes):
-        chain = f"({_fits(place)}) ? {_boolean(mode is Mode.ENFORCE)} : ({chain})"
+    runs = [
+        (enforces, [place for place, _ in rules])
+        for enforces, rules in groupby(policy.modes, lambda rule: rule[1] is Mode.ENFORCE)
+    ]
+    if len(runs) > MOST_TURNS:
+        raise PolicyTooLarge(
+            f"the floor: the modes turn to enforce and back more than {MOST_TURNS} times"
+        )
+    for enforces, places in reversed(runs):
+        chain = f"{cel.any_of(map(_fits, places))} ? {_boolean(enforces)} : ({chain})"
     return chain
 
 
@@ -286,8 +303,8 @@ def _among(subject: str, names: Names) -> str:
 
 def _label_fits(key: str, values: Names) -> str:
     labels = f"{_SUBJECT}.metadata.labels"
-    value = f"(has({labels}) && {cel.text(key)} in {labels} ? {labels}[{cel.text(key)}] : '')"
-    return cel.is_among(value, values)
+    there = [f"has({labels})", f"{cel.text(key)} in {labels}"]
+    return cel.all_of([*there, cel.is_among(f"{labels}[{cel.text(key)}]", values)])
 
 
 def _changed(policy: Policy) -> str:

@@ -1,4 +1,4 @@
-"""Writes that were let through while nothing could be recorded: counted, and told later."""
+"""Writes that were answered while nothing could be recorded: counted, and told later."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,12 +12,20 @@ class Unrecorded:
 
     since: datetime
     until: datetime
-    count: int
     why: str
+    count: int = 0
+    """How many were let through."""
 
-    def and_one(self, now: datetime) -> "Unrecorded":
+    refused: int = 0
+
+    def and_one(self, now: datetime, *, is_allowed: bool) -> "Unrecorded":
         """Return this with a write more; a clock that was put back does not turn it round."""
-        return replace(self, until=max(self.until, now), count=self.count + 1)
+        return replace(
+            self,
+            until=max(self.until, now),
+            count=self.count + is_allowed,
+            refused=self.refused + (not is_allowed),
+        )
 
     def entry(self, cluster: str, now: datetime, random: bytes) -> Gap:
         """Return what the ledger is told, as soon as it can be told anything."""
@@ -29,6 +37,7 @@ class Unrecorded:
             since=self.since,
             until=self.until,
             count=self.count,
+            refused=self.refused,
             why=self.why,
         )
 
@@ -40,6 +49,7 @@ def joined(one: Unrecorded | None, other: Unrecorded | None) -> Unrecorded | Non
     return Unrecorded(
         min(one.since, other.since),
         max(one.until, other.until),
-        one.count + other.count,
         one.why,
+        one.count + other.count,
+        one.refused + other.refused,
     )

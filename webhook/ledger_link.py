@@ -6,15 +6,19 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
-from glasswarden.ledger.address import is_postgres, open_ledger
+from glasswarden.ledger.address import file_of, is_postgres, open_ledger
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.ledger.record import Head, Record
+from glasswarden.ledger.sqlite import open_sqlite
 
 T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 2.0
 """A database over the network that says nothing for so long counts as away: the API server waits
 only a few seconds for an answer."""
+
+STANDSTILL_SECONDS: Final = 1.5
+"""How long the event loop waits for another's lock on a file; then the spool takes the records."""
 
 
 class Ledger(Protocol):
@@ -34,16 +38,10 @@ class Ledger(Protocol):
 
 
 class LedgerLink(Protocol):
-    """A ledger, as the event loop asks it. Raises `LedgerError`."""
+    """A ledger, as the event loop asks it."""
 
-    async def append(self, records: Sequence[Record]) -> None:
-        """Store *records*, all or none; pass over those that are there."""
-
-    async def unwitnessed(self) -> list[Head]:
-        """Return the ends of chains that moved since they were last witnessed."""
-
-    async def open_grants(self, cluster: str, now: datetime) -> list[Record]:
-        """Return the last issue or extension of each grant that is open at *now*."""
+    async def ask(self, act: Callable[[Ledger], T]) -> T:
+        """Return what *act* makes of the ledger; raise `LedgerError`."""
 
     async def close(self) -> None:
         """Give the database back."""
@@ -57,10 +55,11 @@ def links_to(address: str) -> tuple[LedgerLink, LedgerLink]:
     again.
     """
     if is_postgres(address):
-        server = ThreadLink(_Held(lambda: open_ledger(address)))
+        server = ThreadLink(lambda: open_ledger(address))
         return server, server
-    file, again = (_Held(lambda: open_ledger(address)) for _ in range(2))
-    return InlineLink(file), ThreadLink(again)
+    file = file_of(address)
+    inline = InlineLink(lambda: open_sqlite(file, patience=STANDSTILL_SECONDS))
+    return inline, ThreadLink(lambda: open_sqlite(file))
 
 
 class _Held:
@@ -70,21 +69,7 @@ class _Held:
         self._connect = connect
         self._ledger: Ledger | None = None
 
-    def append(self, records: Sequence[Record]) -> None:
-        self._ask(lambda ledger: ledger.append(records))
-
-    def unwitnessed(self) -> list[Head]:
-        return self._ask(lambda ledger: ledger.unwitnessed())
-
-    def open_grants(self, cluster: str, now: datetime) -> list[Record]:
-        return self._ask(lambda ledger: ledger.open_grants(cluster, now))
-
-    def close(self) -> None:
-        ledger, self._ledger = self._ledger, None
-        if ledger is not None:
-            ledger.close()
-
-    def _ask(self, act: Callable[[Ledger], T]) -> T:
+    def ask(self, act: Callable[[Ledger], T]) -> T:
         if self._ledger is None:
             self._ledger = self._connect()
         try:
@@ -93,24 +78,21 @@ class _Held:
             self.close()
             raise
 
+    def close(self) -> None:
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            ledger.close()
+
 
 class InlineLink:
     """For a file on this machine: its commit takes less time than handing it to a thread."""
 
-    def __init__(self, held: Ledger) -> None:
-        self._held = held
+    def __init__(self, connect: Callable[[], Ledger]) -> None:
+        self._held = _Held(connect)
 
-    async def append(self, records: Sequence[Record]) -> None:
-        """Store *records*, all or none; pass over those that are there."""
-        self._held.append(records)
-
-    async def unwitnessed(self) -> list[Head]:
-        """Return the ends of chains that moved since they were last witnessed."""
-        return self._held.unwitnessed()
-
-    async def open_grants(self, cluster: str, now: datetime) -> list[Record]:
-        """Return the last issue or extension of each grant that is open at *now*."""
-        return self._held.open_grants(cluster, now)
+    async def ask(self, act: Callable[[Ledger], T]) -> T:
+        """Return what *act* makes of the ledger; the loop stands still meanwhile."""
+        return self._held.ask(act)
 
     async def close(self) -> None:
         """Give the database back."""
@@ -123,22 +105,14 @@ class ThreadLink:
     What takes longer than our patience may still be stored after it was given up.
     """
 
-    def __init__(self, held: Ledger, patience: float = PATIENCE_SECONDS) -> None:
-        self._held = held
+    def __init__(self, connect: Callable[[], Ledger], patience: float = PATIENCE_SECONDS) -> None:
+        self._held = _Held(connect)
         self._patience = patience
         self._thread = ThreadPoolExecutor(1, "ledger")
 
-    async def append(self, records: Sequence[Record]) -> None:
-        """Store *records*, all or none; pass over those that are there."""
-        await self._in_time(lambda: self._held.append(records))
-
-    async def unwitnessed(self) -> list[Head]:
-        """Return the ends of chains that moved since they were last witnessed."""
-        return await self._in_time(self._held.unwitnessed)
-
-    async def open_grants(self, cluster: str, now: datetime) -> list[Record]:
-        """Return the last issue or extension of each grant that is open at *now*."""
-        return await self._in_time(lambda: self._held.open_grants(cluster, now))
+    async def ask(self, act: Callable[[Ledger], T]) -> T:
+        """Return what *act* makes of the ledger, in time."""
+        return await self._in_time(lambda: self._held.ask(act))
 
     async def close(self) -> None:
         """Give the database back, unless it does not even take that."""

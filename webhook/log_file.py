@@ -4,6 +4,8 @@ A file that is broken changes nothing; one that is not there leaves the defaults
 """
 
 import asyncio
+import threading
+import time
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +33,18 @@ class LogFile:
         while self._path is not None:
             self.refresh()
             await asyncio.sleep(POLL_SECONDS)
+
+    def follow_aside(self) -> None:
+        """Do the same in a thread of its own, for a program that has no event loop."""
+
+        def follow() -> None:
+            while True:
+                self.refresh()
+                time.sleep(POLL_SECONDS)
+
+        if self._path is not None:
+            self.refresh()
+            threading.Thread(target=follow, name="logging rules", daemon=True).start()
 
     def refresh(self) -> None:
         """Take the file up if it says something else than it did."""

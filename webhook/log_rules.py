@@ -16,6 +16,9 @@ from glasswarden.policy.typed_yaml import parse_typed
 
 NOUN: Final = "logging file"
 
+ALWAYS: Final = "always"
+"""Marks a line that no level leaves out."""
+
 
 class Level(StrEnum):
     """From which weight on a line is written."""
@@ -51,6 +54,11 @@ def parse_log_rules(text: str) -> LogRules:
     return parse_typed(text, LogRules, NOUN).value
 
 
+def is_always_told(decision: Decision) -> bool:
+    """Tell whether a decision gets its line whatever the rules say: a refusal, or about a grant."""
+    return not decision.allowed or decision.grant is not None
+
+
 class Sampler:
     """Says which decisions get a line. Belongs to one process."""
 
@@ -61,7 +69,7 @@ class Sampler:
     def weight(self, decision: Decision) -> int:
         """Return how many decisions a line about this one stands for; 0 where it gets none."""
         every = self.rules.sample.get(decision.clause, 1)
-        if every == 1 or not decision.allowed or decision.grant is not None:
+        if every == 1 or is_always_told(decision):
             return 1
         self._seen[decision.clause] += 1
         return every if self._seen[decision.clause] % every == 1 else 0

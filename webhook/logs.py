@@ -12,16 +12,23 @@ import structlog
 from gunicorn.glogging import Logger
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from webhook.log_rules import ALWAYS
+
 SERVER: Final = "gunicorn.error"
 
 
 class _Threshold:
-    """Lets a line through or not, by a level that may be set at any time."""
+    """Lets a line through or not, by a level that may be set at any time.
+
+    One that is marked as `ALWAYS` is let through at every level, without the mark.
+    """
 
     def __init__(self) -> None:
         self.level = logging.INFO
 
     def __call__(self, _logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        if event.pop(ALWAYS, False):
+            return event
         if logging.getLevelNamesMapping().get(_LEVELS.get(method, ""), logging.INFO) < self.level:
             raise structlog.DropEvent
         return event

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -49,6 +50,8 @@ from prometheus_client import (  # noqa: E402 - see above
 from prometheus_client.core import GaugeMetricFamily, Metric  # noqa: E402
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead  # noqa: E402
 from prometheus_client.registry import Collector  # noqa: E402
+
+from glasswarden.policy.breakglass.grant import Act  # noqa: E402
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
@@ -173,11 +176,36 @@ UNRECORDED: Final = Counter(
     ["outcome"],
     registry=_REGISTRY,
 )
+CHAIN_SEQUENCE: Final = Gauge(
+    "glasswarden_chain_head_sequence",
+    "Places that the chains of all processes have come to, added up",
+    registry=_REGISTRY,
+    multiprocess_mode="livesum",
+)
+CHAIN_TIME: Final = Gauge(
+    "glasswarden_chain_head_timestamp_seconds",
+    "When the youngest record of all processes' chains was made",
+    registry=_REGISTRY,
+    multiprocess_mode="livemax",
+)
 CLOCK_JUMPS: Final = Counter(
     "glasswarden_clock_jumps_total",
     "Times that a process saw the machine's clock set by more than five seconds",
     registry=_REGISTRY,
 )
+
+
+# A counter that begins with its first event hides that event from `increase`: each begins at 0.
+for _outcome in ("taken", "refused"):
+    POLICY_RELOADS.labels(_outcome)
+for _outcome in ("allowed", "refused"):
+    UNRECORDED.labels(_outcome)
+for _outcome in ("written", "dropped", "failed"):
+    EVENTS.labels(_outcome)
+for _act in Act:
+    GRANTS.labels(_act)
+for _status in (400, 403, 413, 415, 500, 503):
+    REFUSALS.labels(_status)
 
 
 class _Clock(Collector):
@@ -202,6 +230,12 @@ def commit_seconds(store: str) -> Histogram:
 def reviews(verdict: str, clause: str, mode: str) -> Counter:
     """Return the counter of such reviews: finding it anew takes longer than counting."""
     return REVIEWS.labels(verdict, clause, mode)
+
+
+def show_head(sequence: int, time: datetime) -> None:
+    """Say how far this process's chain has come. No label names the chain: each start makes one."""
+    CHAIN_SEQUENCE.set(sequence)
+    CHAIN_TIME.set(time.timestamp())
 
 
 def exposition() -> bytes:

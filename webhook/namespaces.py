@@ -57,7 +57,7 @@ class Namespaces:
 
     def _read(self, name: str) -> Object | None:
         try:
-            found = watched.read(self._server, NAMESPACES, "", name)
+            found = watched.read(self._server, NAMESPACES, "Namespace", "", name)
         except NotFound:
             return None
         except ApiServerError as error:

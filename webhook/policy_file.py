@@ -31,3 +31,6 @@ def parse_policy(path: Path, text: str) -> Policy:
         mistake = error.mistake
         place = f"{path}:{mistake.line}:{mistake.column}"
         raise PolicyUnreadable(f"{place}: {mistake.message}") from error
+    except RecursionError as error:
+        # A regular expression, say: the YAML itself is looked at by `typed_yaml`.
+        raise PolicyUnreadable(f"{path}: something in it is nested too deep") from error

@@ -15,7 +15,7 @@ from glasswarden.ledger.errors import (
     LedgerConflict,
     LedgerError,
     LedgerUnavailable,
-    RecordMalformed,
+    SpoolDamaged,
     SpoolUnusable,
 )
 from glasswarden.ledger.keys import Keys
@@ -94,10 +94,11 @@ class Recorder:
             return None
         return [record.entry for record in found if isinstance(record.entry, Attempt)]
 
-    def count_unrecorded(self, why: str) -> None:
-        """Count a write that goes through without a record; a `Gap` tells of it later."""
+    def count_unrecorded(self, why: str, *, is_allowed: bool) -> None:
+        """Count a write that is answered without a record; a `Gap` tells of it later."""
         now = self._clock()
-        self._gap = (self._gap or Unrecorded(now, now, 0, why)).and_one(now)
+        gap = self._gap or Unrecorded(now, now, why)
+        self._gap = gap.and_one(now, is_allowed=is_allowed)
 
     async def deliver(self) -> None:
         """Bring what could not be stored to the ledger, for as long as the process lives."""
@@ -106,14 +107,20 @@ class Recorder:
             await self.store.work.wait()
             try:
                 await self.store.deliver()
-            except (LedgerConflict, RecordMalformed) as error:
+            except (LedgerConflict, SpoolDamaged) as error:
                 self._begin_anew(error)
+                continue
             except LedgerError:
-                await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pass  # the store says so
+            except Exception:
+                # Whatever it is: without this task nothing is delivered until the process ends.
+                log.exception("delivery failed")
             else:
                 pause = FIRST_PAUSE
                 self._flush_soon()
+                continue
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def close(self) -> None:
         """Record what waits, end the chain, and give the ledger back."""
@@ -126,7 +133,12 @@ class Recorder:
         except LedgerError as error:
             log.warning("chain not closed", reason=str(error))
         if self._gap is not None:
-            log.error("gap not recorded", writes=self._gap.count, since=self._gap.since.isoformat())
+            log.error(
+                "gap not recorded",
+                writes=self._gap.count,
+                refused=self._gap.refused,
+                since=self._gap.since.isoformat(),
+            )
         await self.store.close()
 
     def _flush_soon(self) -> None:

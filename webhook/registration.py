@@ -15,6 +15,7 @@ from glasswarden.policy.defaults import KUBERNETES
 from glasswarden.policy.exempt import EXEMPT_NAMESPACES
 from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import Policy
+from glasswarden.policy.steering import SWITCHES
 from webhook import cel
 
 GUARD: Final = "guard.glasswarden.io"
@@ -145,13 +146,13 @@ def _guard(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     conditions = {
         "guarded": _guarded(policy),
         "not-an-event": "!(request.resource.resource in ['events', 'leases'])",
-        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        "not-its-controller": f"!({_trusted(policy)})",
         **not_exempt(policy),
     }
     # A subresource is not covered by `*`; these two change the pod itself.
     resources = ["*", "pods/ephemeralcontainers", "pods/resize"]
     entry = _entry(GUARD, client, resources, ["CREATE", "UPDATE", "DELETE"], conditions)
-    return entry | {"failurePolicy": "Fail"}
+    return entry | _without_answer(policy)
 
 
 def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
@@ -165,17 +166,24 @@ def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
 
 
 def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
-    """Return the entry for marks and stamps that come or go by way of a status, or the like.
+    """Return the entry for what tells whose an object is, and comes or goes by way of a status.
 
-    Nobody who means well does that, so it may fail closed.
+    That is every mark and every switch of an engine, a reference to a controller (which would make
+    the object that controller's, and nobody's to guard), and our stamps. Nobody who means well
+    writes those there, so it may fail closed as the guard itself does.
     """
-    signs = {(sign.kind, sign.key) for engine in policy.engines for sign in engine.signs}
-    signs |= {("annotation", name) for name in names.ANNOTATIONS}
-    signs.add(("label", names.ACTIVE))
-    fields = {kind: sorted(key for each, key in signs if each == kind) for kind, _ in signs}
-    touched = cel.any_of(_differs(f"{kind}s", keys) for kind, keys in sorted(fields.items()))
-    conditions = {"touches-marks": touched, **not_exempt(policy)}
-    return _entry(STATUS, client, list(LOOSE), ["UPDATE"], conditions) | {"failurePolicy": "Fail"}
+    keys = {("annotation", name) for name in (*names.ANNOTATIONS, *SWITCHES)}
+    keys |= {("label", name) for name in (*SWITCHES, names.ACTIVE)} | policy.mark_keys
+    fields = {kind: sorted(key for each, key in keys if each == kind) for kind, _ in keys}
+    tests = [_differs(f"{kind}s", listed) for kind, listed in sorted(fields.items())]
+    conditions = {"touches-marks": cel.any_of([*tests, _differ_in_references()])}
+    conditions |= not_exempt(policy)
+    return _entry(STATUS, client, list(LOOSE), ["UPDATE"], conditions) | _without_answer(policy)
+
+
+def _without_answer(policy: Policy) -> dict[str, Any]:
+    """Return what becomes of guarded writes by hand while nobody answers."""
+    return {"failurePolicy": "Fail" if policy.fails_closed else "Ignore"}
 
 
 def _differs(field: str, keys: list[str]) -> str:
@@ -184,6 +192,12 @@ def _differs(field: str, keys: list[str]) -> str:
     there, before = (f"(has({each}) && k in {each})" for each in (new, old))
     changed = f"({there} && {before} && {new}[k] != {old}[k])"
     return f"{cel.listed(keys)}.exists(k, {there} != {before} || {changed})"
+
+
+def _differ_in_references() -> str:
+    """Return the condition that the object's ownerReferences are not what they were."""
+    new, old = (f"{o}.metadata.ownerReferences" for o in ("object", "oldObject"))
+    return f"has({new}) != has({old}) || (has({new}) && has({old}) && {new} != {old})"
 
 
 def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
@@ -309,7 +323,7 @@ def _entry(
         ],
         # An object that is written under another version is asked about all the same.
         "matchPolicy": "Equivalent",
-        "namespaceSelector": outside(EXEMPT_NAMESPACES),
+        "namespaceSelector": outside(_exempt(client)),
         "matchConditions": [
             {"name": name, "expression": expression} for name, expression in conditions.items()
         ],
@@ -330,6 +344,13 @@ def _check_limits(name: str, conditions: dict[str, str]) -> None:
             )
 
 
+def _exempt(client: dict[str, Any]) -> tuple[str, ...]:
+    """Return where nothing is asked about, wherever we ourselves are: we could not be mended."""
+    service = client.get("service")
+    own = (service["namespace"],) if service else ()
+    return tuple(dict.fromkeys((*EXEMPT_NAMESPACES, *own)))
+
+
 def outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
     """Return the selector of every namespace but *namespaces*."""
     key = "kubernetes.io/metadata.name"
@@ -339,13 +360,18 @@ def outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
 def _guarded(policy: Policy) -> str:
     """Return the condition that the old or the new object is one that the guard has a say in."""
     signs = cel.any_of(_signs(engine) for engine in policy.engines)
-    tests = [_old_or_new(signs), _steers(), _breaks_glass()]
-    if policy.document.reserved_namespaces:
-        # A request for a cluster-scoped object has no namespace, and a condition that fails is as
-        # bad as a webhook that does: the write would be refused.
-        reserved = cel.is_among("request.namespace", policy.reserved)
-        tests.append(cel.all_of(["has(request.namespace)", reserved]))
+    tests = [_old_or_new(signs), steers(policy), _breaks_glass()]
+    if policy.reserved:
+        tests.append(_reserved(policy))
     return cel.any_of(tests)
+
+
+def _reserved(policy: Policy) -> str:
+    """Return the condition that the object is in a reserved namespace, or is that Namespace."""
+    # A request for a cluster-scoped object has no namespace (but one for a Namespace has its own),
+    # and a condition that fails is as bad as a webhook that does: the write would be refused.
+    reserved = cel.is_among("request.namespace", policy.reserved)
+    return cel.all_of(["has(request.namespace)", reserved])
 
 
 def _old_or_new(test: str) -> str:
@@ -358,13 +384,27 @@ def _signs(engine: Engine) -> str:
     return cel.any_of(cel.carries("o", sign) for sign in engine.signs)
 
 
-def _steers() -> str:
-    """Return the condition that the object is a reconciler's own."""
+def steers(policy: Policy) -> str:
+    """Return the condition that the object is a reconciler's own, of an engine that counts."""
     return cel.any_of(
         f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.listed(kinds)}"
-        for groups in RECONCILERS.values()
-        for group, kinds in groups.items()
+        for engine in policy.engines
+        for group, kinds in RECONCILERS.get(engine.name, {}).items()
     )
+
+
+def _trusted(policy: Policy) -> str:
+    """Return the condition that the writer is a reconciler where it may write."""
+    own = _controller_of_its_own(policy)
+    if not policy.reserved:
+        return own
+    anybodys = cel.any_of(_old_or_new(_signs(engine)) for engine in policy.engines)
+    users = cel.any_of(
+        cel.is_among(_USER, policy.controllers[engine.name])
+        for engine in policy.engines
+        if policy.controllers[engine.name]
+    )
+    return cel.any_of([own, cel.all_of([_reserved(policy), users, f"!({anybodys})"])])
 
 
 def _controller_of_its_own(policy: Policy) -> str:

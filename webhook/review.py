@@ -61,6 +61,14 @@ class Review(msgspec.Struct, frozen=True, rename="camel"):
     request: Request
 
 
+_NEEDED: Final = {
+    Operation.CREATE: ("object",),
+    Operation.UPDATE: ("object", "old_object"),
+    Operation.DELETE: ("old_object",),
+    Operation.CONNECT: ("object",),
+}
+"""What the API server always sends: without it, an update would look as if it changed nothing."""
+
 _decoder = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
 
@@ -71,8 +79,10 @@ def parse_review(body: bytes) -> Request:
         request = msgspec.convert(_decoded(body), Review).request
     except (ValueError, RecursionError) as error:
         raise ReviewMalformed(f"not an admission.k8s.io/v1 AdmissionReview: {error}") from error
-    if request.object is None and request.old_object is None:
-        raise ReviewMalformed("the review holds neither object nor oldObject")
+    for field in _NEEDED[request.operation]:
+        if getattr(request, field) is None:
+            name = "oldObject" if field == "old_object" else field
+            raise ReviewMalformed(f"the review of a {request.operation} holds no {name}")
     return request
 
 

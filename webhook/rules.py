@@ -45,6 +45,9 @@ class Rules:
             self.policy = parse_policy(self._path, text)
         except PolicyUnreadable as error:
             self._complain(str(error))
+        except Exception as error:  # noqa: BLE001 - the outermost edge of the task that follows it
+            # Whatever this file does to us, the next one must be read.
+            self._complain(f"{self._path}: {type(error).__name__} while it was read")
         else:
             log.info("policy reloaded", digest=self.policy.digest)
             POLICY_RELOADS.labels("taken").inc()

@@ -52,8 +52,8 @@ class Settings:
     can be reached."""
 
     client_authority: Path | None = None
-    """PEM file of the authority that callers need a certificate of; none asks for no certificate.
-    With it, probes that cannot show one must be of the TCP kind."""
+    """PEM file of the authority that who asks for a review needs a certificate of; none asks for no
+    certificate. Probes and `/metrics` are served without one."""
 
     workers: int = 1
     """Processes that answer reviews; each has its own chain in the ledger."""

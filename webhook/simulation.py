@@ -8,7 +8,6 @@ counted with the reason, and never passes for "allowed".
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from glasswarden.audit.event import COMPLETE, Event, Reference
@@ -17,8 +16,10 @@ from glasswarden.kube.managed import entries_of, owned_paths
 from glasswarden.kube.objects import Object
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
+from glasswarden.policy.holding import reconciles
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Operation, Write
+from webhook.errors import ReviewMalformed
 from webhook.review import Options, Request, Resource, UserInfo
 from webhook.writes import write_of
 
@@ -28,6 +29,8 @@ _OPERATIONS: Final = {
     "patch": Operation.UPDATE,
     "delete": Operation.DELETE,
 }
+COLLECTION: Final = "deletecollection"
+
 _Key: TypeAlias = tuple[str, str, str, str]
 
 
@@ -54,6 +57,9 @@ def simulate(events: Iterable[Event], policy: Policy) -> Iterator[Judged | Unjud
     for event in events:
         if not _is_write(event):
             continue
+        if event.stored is None or event.verb == COLLECTION:
+            yield Unjudged(event, _untold(event))
+            continue
         outcome = _judge(event, policy, known)
         _remember(event, known)
         if outcome is not None:
@@ -61,14 +67,20 @@ def simulate(events: Iterable[Event], policy: Policy) -> Iterator[Judged | Unjud
 
 
 def _is_write(event: Event) -> bool:
-    """Tell whether *event* is a write that was stored; a dry run was not."""
+    """Tell whether *event* is a write that may have been stored; a dry run was not."""
     return (
         event.stage == COMPLETE
-        and event.verb in _OPERATIONS
-        and event.stored is True
+        and (event.verb in _OPERATIONS or event.verb == COLLECTION)
+        and event.stored is not False
         and not event.is_dry_run
         and event.object_ref is not None
     )
+
+
+def _untold(event: Event) -> str:
+    if event.verb == COLLECTION:
+        return "a collection was deleted, and the log does not show what was in it"
+    return "the API server's answer does not tell whether it was stored"
 
 
 def _judge(event: Event, policy: Policy, known: dict[_Key, Object]) -> Judged | Unjudged | None:
@@ -87,11 +99,18 @@ def _judge(event: Event, policy: Policy, known: dict[_Key, Object]) -> Judged | 
 
 def _decided(
     event: Event, policy: Policy, request: Request, parent: Object | None = None
-) -> Judged:
-    write = write_of(request, policy, parent)
+) -> Judged | Unjudged:
+    try:
+        write = write_of(request, policy, parent)
+    except ReviewMalformed as error:
+        return Unjudged(event, str(error))
     if write.operation is Operation.UPDATE and request.old_object is None:
         write = replace(write, changes=_inferred(event, request.object or {}))
-    return Judged(event, write, decide(write, policy, datetime.now(UTC)))
+        # To its own reconciler it does not matter what changed.
+        if not write.changes and policy.guards(write) and not reconciles(write, policy):
+            return Unjudged(event, "managedFields do not show what the writer changed")
+    # Rules that look at the clock look at the one of the day.
+    return Judged(event, write, decide(write, policy, event.request_received_timestamp))
 
 
 def _request(event: Event, old: Object | None, new: Object | None) -> Request:

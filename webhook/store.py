@@ -16,7 +16,7 @@ from glasswarden.ledger.errors import (
     LedgerConflict,
     LedgerError,
     LedgerUnavailable,
-    RecordMalformed,
+    SpoolDamaged,
     SpoolUnusable,
 )
 from glasswarden.ledger.record import Head, Record
@@ -95,7 +95,7 @@ class Store:
 
     async def _to_ledger(self, records: Sequence[Record]) -> None:
         try:
-            await self._link.append(records)
+            await self._link.ask(lambda ledger: ledger.append(records))
         except LedgerConflict:
             raise
         except LedgerError as error:
@@ -122,7 +122,9 @@ class Store:
         Raises what will not mend by itself, such as tables of another version.
         """
         try:
-            return await self._link.unwitnessed() if self._direct else []
+            if not self._direct:
+                return []
+            return await self._link.ask(lambda ledger: ledger.unwitnessed())
         except LedgerUnavailable as error:
             self._lose(error)
             return []
@@ -133,7 +135,9 @@ class Store:
         While records wait in a spool the ledger does not know of all: not even of our own.
         """
         try:
-            return await self._link.open_grants(cluster, now) if self._direct else None
+            if not self._direct:
+                return None
+            return await self._link.ask(lambda ledger: ledger.open_grants(cluster, now))
         except LedgerUnavailable as error:
             self._lose(error)
         except LedgerError as error:
@@ -157,7 +161,7 @@ class Store:
     async def deliver(self) -> None:
         """Bring what waits to the ledger, or raise `LedgerError` while that is away.
 
-        `LedgerConflict` and `RecordMalformed` say that this chain cannot go on; what waited of it
+        `LedgerConflict` and `SpoolDamaged` say that this chain cannot go on; what waited of it
         was put aside.
         """
         try:
@@ -176,20 +180,20 @@ class Store:
             spool = self._left[0]
             try:
                 await self._deliver_spool(spool)
-            except (LedgerConflict, RecordMalformed) as error:
+            except (LedgerConflict, SpoolDamaged) as error:
                 _put_aside(spool, error)
             self._left.pop(0)
 
     async def _deliver_own(self) -> None:
         if self._unsure:
-            await self._delivery.append(self._unsure)
+            await self._bring(self._unsure)
             self._unsure = []
         if self._spool is None:
-            await self._delivery.unwitnessed()  # is it there?
+            await self._delivery.ask(lambda ledger: ledger.unwitnessed())  # is it there?
         else:
             try:
                 await self._deliver_spool(self._spool)
-            except (LedgerConflict, RecordMalformed) as error:
+            except (LedgerConflict, SpoolDamaged) as error:
                 _put_aside(self._spool, error)
                 raise
         # Nobody can have added anything since the last look: there was no `await` in between.
@@ -200,7 +204,7 @@ class Store:
         count = 0
         while spool.waiting:
             batch = spool.next(DELIVERED_AT_ONCE)
-            await self._delivery.append(batch.records)
+            await self._bring(batch.records)
             spool.passed(batch)
             count += len(batch.records)
             self._measure()
@@ -209,6 +213,9 @@ class Store:
             log.info("spool delivered", file=spool.path.name, records=count)
         else:
             spool.discard()
+
+    async def _bring(self, records: Sequence[Record]) -> None:
+        await self._delivery.ask(lambda ledger: ledger.append(records))
 
     def continue_with(self, spool: Spool | None) -> None:
         """Forget the chain so far: another one begins, which waits in *spool*."""
@@ -254,5 +261,6 @@ class Store:
 
 
 def _put_aside(spool: Spool, error: LedgerError) -> None:
+    records = spool.count
     aside = spool.put_aside()
-    log.error("spool put aside", file=aside.name, reason=str(error))
+    log.error("spool put aside", file=aside.name, records=records, reason=str(error))

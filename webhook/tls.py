@@ -7,12 +7,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import structlog
 from cryptography import x509
 
 POLL_SECONDS = 1.0
 EXPIRY_SECONDS = 60.0
+
+SHOWN: Final = "glasswarden.io/certificate-shown"
+"""In an ASGI scope: whether the caller showed a certificate; the handshake has verified it."""
 
 log = structlog.get_logger()
 
@@ -26,7 +30,8 @@ def new_context(
 ) -> ssl.SSLContext:
     """Return a server's context with *certificate*, for TLS 1.2 and later.
 
-    With *client_authority*, a caller without a certificate of it does not get past the handshake.
+    With *client_authority*, a caller is asked for a certificate, and one of another authority ends
+    the handshake. Who shows none gets past it: probes and Prometheus have none to show.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -34,7 +39,7 @@ def new_context(
         context.load_cert_chain(certificate, key)
         if client_authority is not None:
             context.load_verify_locations(client_authority)
-            context.verify_mode = ssl.CERT_REQUIRED
+            context.verify_mode = ssl.CERT_OPTIONAL
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(str(file) for file in (certificate, key, client_authority) if file)
         raise CertificateUnusable(f"{files}: {error}") from error

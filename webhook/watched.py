@@ -22,7 +22,8 @@ _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1
 _METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 _KEPT: Final = (
-    "annotations", "deletionTimestamp", "labels", "name", "namespace", "ownerReferences", "uid",
+    "annotations", "deletionTimestamp", "labels", "name", "namespace", "ownerReferences",
+    "resourceVersion", "uid",
 )  # fmt: skip
 
 PAGE: Final = 500
@@ -121,9 +122,8 @@ class Watched:
         return "?".join(filter(None, [url_of(self._resource), "&".join([*selector, *query])]))
 
 
-def read(server: ApiServer, resource: Resource, namespace: str, name: str) -> Object:
+def read(server: ApiServer, resource: Resource, kind: str, namespace: str, name: str) -> Object:
     """Return the metadata of one object as the API server has it now. Raises `ApiServerError`."""
-    kind = kind_of(server, resource)
     found = server.get(f"{url_of(resource, namespace)}/{quote(name)}", _METADATA)
     return partial(found, resource, kind)
 

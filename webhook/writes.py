@@ -3,6 +3,7 @@
 from typing import Final
 
 from glasswarden.keys.ring import Ring
+from glasswarden.kube.depth import is_nested_beyond
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.objects import (
     Object,
@@ -12,8 +13,8 @@ from glasswarden.kube.objects import (
     metadata_of,
     ref_of,
 )
+from glasswarden.kube.operations import diverts
 from glasswarden.kube.owners import Owner, owner_of
-from glasswarden.kube.reconcilers import reconciler_of
 from glasswarden.kube.release import scaled_against_owner
 from glasswarden.policy.breakglass.notes import (
     EMPTY,
@@ -25,9 +26,13 @@ from glasswarden.policy.breakglass.notes import (
 )
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Actor, Operation, Write
+from webhook.errors import ReviewMalformed
 from webhook.review import Request, UserInfo
 
 NO_KEYS: Final = Ring()
+
+DEEPEST_VALUE: Final = 400
+"""Levels; what shows, masks or stores a value has to reach its ground without an error."""
 
 
 def write_of(
@@ -42,11 +47,13 @@ def write_of(
 
     *parent* is the object behind a subresource that carries no marks itself, such as a Scale;
     *namespace* the Namespace that the object is in, and *ring* what stamps are verified with.
+    Raises `ReviewMalformed` where a value that changes is nested beyond reason.
     """
     subject = parent or request.old_object or request.object or {}
     ref = ref_of(subject)
-    reconciler = reconciler_of(ref)
-    owner = _owner(subject, request, policy) or reconciler
+    reconciler = policy.reconciler_of(ref)
+    marked = _owner(subject, request, policy)
+    owner = marked or reconciler
     manager = request.options.field_manager if request.options else ""
     # Nobody asks what changed in an object that nobody owns, unless its place is reserved.
     guarded = owner is not None or ref.namespace in policy.reserved
@@ -59,6 +66,8 @@ def write_of(
         manager=manager or next((change.manager for change in changed), ""),
         owner=owner,
         steers=reconciler is not None,
+        marked=marked is not None,
+        diverts=reconciler is not None and _diverts(subject, request),
         labels=labels_of(subject),
         terminating="deletionTimestamp" in metadata_of(subject),
         controlled=has_controller(subject),
@@ -85,12 +94,20 @@ def _same_marks(old: Object, new: Object) -> bool:
     return labels_of(old) == labels_of(new) and annotations_of(old) == annotations_of(new)
 
 
+def _diverts(subject: Object, request: Request) -> bool:
+    return diverts(subject, (request.object or {}).get("operation"))
+
+
 def _changes(request: Request, manager: str) -> tuple[Change, ...]:
     """Return what an update changes; what is created or deleted is so as a whole."""
     if request.old_object is None or request.object is None:
         return ()
     old, new = without_notes(request.old_object), without_notes(request.object)
-    return tuple(changes(old, new, subresource=request.sub_resource, manager=manager))
+    found = tuple(changes(old, new, subresource=request.sub_resource, manager=manager))
+    for change in found:
+        if any(is_nested_beyond(value, DEEPEST_VALUE) for value in (change.old, change.new)):
+            raise ReviewMalformed(f"a changed value has more than {DEEPEST_VALUE} levels")
+    return found
 
 
 def _glass(request: Request, parent: Object | None, ring: Ring, namespace: Object | None) -> Glass:

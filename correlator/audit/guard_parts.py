@@ -28,6 +28,7 @@ _REGISTRATIONS: Final = {
     "validatingadmissionpolicies": "ValidatingAdmissionPolicy",
     "validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding",
 }
+_PROGRAMS: Final = {"deployments": "Deployment", "statefulsets": "StatefulSet"}
 _NAMES: Final = frozenset({"glasswarden", "glasswarden-floor"})
 _MOST_FIELDS: Final = 3
 
@@ -47,8 +48,8 @@ def kind_of_part(reference: Reference) -> str | None:
         return _REGISTRATIONS.get(reference.resource)
     if reference.resource == "namespaces" and reference.name == OUR_NAMESPACE:
         return "Namespace"
-    if reference.resource == "deployments" and reference.namespace == OUR_NAMESPACE:
-        return "Deployment"
+    if reference.namespace == OUR_NAMESPACE:
+        return _PROGRAMS.get(reference.resource)
     return None
 
 
@@ -93,14 +94,14 @@ class Parts:
 def blow_of(event: Event, kind: str, before: Object | None) -> Blow | None:
     """Return how *event* changes a part of *kind*, which was *before*; nothing if it does not.
 
-    To make a part is none; of a Deployment only that it is gone, or scaled to nothing, is one.
+    To make a part is none; of a program only that it is gone, or scaled to nothing, is one.
     """
     act = act_of(event)
     if act is Act.DELETE:
         return Blow("deleted it", ROOT)
     if act is Act.CREATE or kind == "Namespace":
         return None
-    if kind == "Deployment":
+    if kind in _PROGRAMS.values():
         return _scaled(event, before)
     return _changed(before, event.answered())
 

@@ -84,8 +84,13 @@ def _link_of(sighting: Sighting) -> Link:
         impersonator=sighting.user if sighting.user != sighting.actor else "",
         source=sighting.source,
         time=sighting.time,
-        evidence=(f"audit event {sighting.audit_id} shows the write",),
+        evidence=(shown_by(sighting.audit_id),),
     )
+
+
+def shown_by(audit_id: str) -> str:
+    """Return the evidence that an event of the log is, in the words in which a link tells it."""
+    return f"audit event {audit_id} shows the write"
 
 
 def verdict_of(sighting: Sighting) -> Verdict:

@@ -22,7 +22,6 @@ from glasswarden.kube.objects import (
 )
 from glasswarden.kube.owners import Owner, owner_of
 from glasswarden.kube.paths import Key, Path, path_of
-from glasswarden.kube.reconcilers import reconciler_of
 from glasswarden.policy.operation import Operation
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Actor, Write
@@ -52,7 +51,7 @@ class Subject:
 def subject_of(obj: Object, policy: Policy) -> Subject:
     """Return *obj* as *policy* sees it."""
     ref = ref_of(obj)
-    reconciler = reconciler_of(ref)
+    reconciler = policy.reconciler_of(ref)
     return Subject(
         ref,
         owner_of(obj, policy.engines) or reconciler,

@@ -130,8 +130,10 @@ class Watch:
         name = event.actor.username
         if self.policy.document.default_delegations and name in _KUBERNETES:
             return True
-        # Whose object it is, the log does not show: anybody's controller may be the owner's.
-        return decision is None and any(name in each for each in self.policy.controllers.values())
+        # The log does not show whose object it is, or nothing changed, as where a grant holds what a
+        # reconciler writes: anybody's controller may be the owner's.
+        untold = decision is None or decision.clause is Clause.NOISE
+        return untold and any(name in each for each in self.policy.controllers.values())
 
     def _judge(self, event: Event, subject: Subject | None) -> Way:
         decision = self._decision(event, subject) if subject else None

@@ -57,13 +57,16 @@ class History:
     knowledge: Knowledge = field(default_factory=Knowledge)
     """What is known beside the records."""
 
+    generation: int = 0
+    """How often the object's spec was written; 0 where that is not counted."""
+
     def attribute(self, path: Path, value: Any) -> Attribution:  # noqa: ANN401 - any JSON value
         """Return who set *value* at *path*."""
         holders = owners_at(self.entries, path)
         writers = tuple(filter(may_write, self.entries))
         drifted = Drifted(
             self.cluster, self.ref, path, ABSENT, value, holders,
-            entries=writers, keepers=self.keepers,
+            entries=writers, keepers=self.keepers, generation=self.generation,
         )  # fmt: skip
         found = link(drifted, self.attempts, self.knowledge, self.masks)
         if found.state is State.EXPLAINED:

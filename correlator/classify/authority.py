@@ -4,8 +4,7 @@ from typing import Final
 
 from correlator.classify.rule import Rule, Scene
 from correlator.classify.suggest import ignore_rule
-from correlator.classify.words import holders, writer
-from correlator.detector.managers import is_person
+from correlator.classify.words import holders, is_explained, writer
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from glasswarden.kube.path_patterns import parse_pattern
 
@@ -21,9 +20,24 @@ _PLACES: Final = tuple(
 )
 
 
+_INJECTORS: Final = frozenset(
+    {
+        "cainjector", "cert-manager-cainjector", "gatekeeper", "glasswarden-certs", "kyverno",
+        "pilot-discovery", "service-ca-operator",
+    }
+)  # fmt: skip
+"""Programs that are known to write it. The policy may name others: then the field is delegated."""
+
+
 def _fits(finding: Finding, _: Scene) -> bool:
-    return any(place.matches(finding.field) for place in _PLACES) and not any(
-        map(is_person, finding.managers)
+    # Whoever can swap an authority can stand in for the server behind it.
+    is_written = isinstance(finding.live, str) and finding.live != ""
+    return (
+        is_written
+        and any(place.matches(finding.field) for place in _PLACES)
+        and bool(finding.managers)
+        and finding.managers[0] in _INJECTORS
+        and not is_explained(finding)
     )
 
 

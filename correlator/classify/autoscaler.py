@@ -4,24 +4,31 @@ from typing import Final
 
 from correlator.classify.rule import Rule, Scene
 from correlator.classify.suggest import argocd_rule, removal
-from correlator.classify.words import kubectl
-from correlator.detector.managers import is_kubernetes
+from correlator.classify.words import is_explained, kubectl
+from correlator.detector.managers import is_kubernetes, is_person
 from correlator.finding import Cause, Class, Finding, Response, Verdict
-from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.paths import path_of
 
 _REPLICAS: Final = path_of("spec", "replicas")
 
 
 def _fits(finding: Finding, scene: Scene) -> bool:
-    if finding.field != _REPLICAS:
+    if finding.field != _REPLICAS or is_explained(finding):
+        return False
+    if finding.managers and is_person(finding.managers[0]):
         return False
     ref = finding.ref
-    return (ref.kind, ref.namespace, ref.name) in scene.autoscaled or any(
-        # Of Kubernetes' own programs only the autoscaler writes through `scale`.
-        is_kubernetes(manager)
-        for manager in finding.managers
-    )
+    limits = scene.autoscaled.get((ref.kind, ref.namespace, ref.name))
+    if limits is not None:
+        return _is_within(finding.live, *limits)
+    # Of Kubernetes' own programs only the autoscaler writes through `scale`.
+    return any(map(is_kubernetes, finding.managers))
+
+
+def _is_within(replicas: Value, fewest: int, most: int) -> bool:
+    # An object that is scaled to none is out of its autoscaler's hands until somebody scales it up.
+    return isinstance(replicas, int) and fewest <= replicas <= most
 
 
 def _judge(finding: Finding, _: Scene) -> Verdict:

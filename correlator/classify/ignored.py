@@ -5,17 +5,20 @@ from correlator.classify.words import holders, writer
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 
 
+def _why(finding: Finding, scene: Scene) -> str:
+    return next(filter(None, (ignores(finding) for ignores in scene.ignores)), "")
+
+
 def _fits(finding: Finding, scene: Scene) -> bool:
-    return any(ignores(finding) for ignores in scene.ignores)
+    return bool(_why(finding, scene))
 
 
-def _judge(finding: Finding, _: Scene) -> Verdict:
-    application = finding.owner.app if finding.owner else ""
+def _judge(finding: Finding, scene: Scene) -> Verdict:
     return Verdict(
         Class.CONTROLLER_MANAGED,
         Cause.CONTROLLER,
         Response.IGNORE,
-        f"ignoreDifferences of {application} leaves it alone; {writer(finding)}",
+        f"{_why(finding, scene)}; {writer(finding)}",
         holders(finding),
     )
 

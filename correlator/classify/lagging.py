@@ -5,15 +5,14 @@ not finished, the next step may only be waiting for it.
 """
 
 from correlator.classify.rule import Rule, Scene
-from correlator.classify.words import holders, kubectl
+from correlator.classify.words import kubectl, status_of
 from correlator.detector.managers import managers_for
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.owners import Owner
 
 
 def _fits(finding: Finding, scene: Scene) -> bool:
-    if finding.live is ABSENT or not finding.managers:
+    if finding.live is ABSENT or finding.owner is None or not finding.managers:
         return False
     return managers_for(finding.owner, scene.policy).applies(finding.managers[0])
 
@@ -25,7 +24,7 @@ def _judge(finding: Finding, scene: Scene) -> Verdict:
         response = Response.ALERT
     else:
         reason = "nobody changed it by hand: Git moved on, and its reconciler has not applied it"
-        verify = _status(finding.owner) if finding.owner else holders(finding)
+        verify = status_of(finding)
         response = Response.ESCALATE
     return Verdict(
         Class.SYNC_AVAILABILITY,
@@ -34,12 +33,6 @@ def _judge(finding: Finding, scene: Scene) -> Verdict:
         f"{reason}; field manager {finding.managers[0]!r} holds the live value",
         verify,
     )
-
-
-def _status(owner: Owner) -> str:
-    """Return the command that shows how the owner's reconciler is."""
-    namespace = f" -n {owner.namespace}" if owner.namespace else " -A"
-    return f"kubectl get {owner.kind.lower() or 'application'} {owner.app}{namespace} -o yaml"
 
 
 RULE = Rule("lagging", _fits, _judge)

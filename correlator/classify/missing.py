@@ -4,7 +4,7 @@ from typing import Final
 
 from correlator.classify.revert import revert_command
 from correlator.classify.rule import Rule, Scene
-from correlator.classify.words import kubectl
+from correlator.classify.words import is_explained, kubectl
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 
 _HOLDS_DATA: Final = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim"})
@@ -14,7 +14,13 @@ def _fits(finding: Finding, _: Scene) -> bool:
     return finding.is_missing_object
 
 
-def _judge(finding: Finding, _: Scene) -> Verdict:
+def _judge(finding: Finding, scene: Scene) -> Verdict:
+    following = scene.following_of(finding)
+    if finding.source != "ledger" and not is_explained(finding):
+        if following.trouble:
+            return _not_applied(finding, f"its reconciler {following.trouble}")
+        if following.has_applied(finding.revision) is False:
+            return _not_applied(finding, f"its reconciler applied {following.applied} last")
     holds_data = finding.ref.kind in _HOLDS_DATA
     return Verdict(
         Class.DESIRED_CONFIGURATION,
@@ -23,6 +29,16 @@ def _judge(finding: Finding, _: Scene) -> Verdict:
         f"{_why(finding)}{'; an empty one would take its place' if holds_data else ''}",
         kubectl("get", finding.ref),
         revert_command(finding) if finding.source == "ledger" else "",
+    )
+
+
+def _not_applied(finding: Finding, why: str) -> Verdict:
+    return Verdict(
+        Class.SYNC_AVAILABILITY,
+        Cause.RECONCILIATION_FAILURE,
+        Response.ESCALATE,
+        f"Git declares it, and it has not been applied yet, or not again: {why}",
+        kubectl("get", finding.ref),
     )
 
 

@@ -14,6 +14,8 @@ def ignore_rule(finding: Finding) -> str:
     engine = finding.owner.engine if finding.owner else ""
     if engine == "argocd":
         return argocd_rule(finding.ref, finding.field)
+    if finding.owner and finding.owner.kind == "HelmRelease":
+        return helm_rule(finding)
     if engine == "flux":
         return flux_rule(finding)
     return removal(finding)
@@ -69,18 +71,45 @@ def flux_rule(finding: Finding) -> str:
     )
 
 
+def helm_rule(finding: Finding) -> str:
+    """Return the entry for `spec.driftDetection.ignore` of the HelmRelease."""
+    ref, pointer = finding.ref, json_pointer(finding.field)
+    lines = ["# spec of the HelmRelease", "driftDetection:", "  ignore:", "  - paths:"]
+    if pointer is None:
+        # Helm's controller knows items by their number only, which is the live object's to tell.
+        lines.insert(1, f"# N is the number of the item in {finding.field}")
+        pointer = "".join(
+            f"/{_pointer_part(step.name)}" if isinstance(step, Key) else "/N"
+            for step in finding.field.steps
+        )
+    return "\n".join(
+        [
+            *lines,
+            f"    - {json.dumps(pointer)}",
+            "    target:",
+            f"      kind: {ref.kind}",
+            f"      name: {ref.name}",
+            *([f"      namespace: {ref.namespace}"] if ref.namespace else []),
+        ]
+    )
+
+
 def json_pointer(path: Path) -> str | None:
     """Return *path* as RFC 6901 writes it; nothing where it selects items by what they hold."""
     parts = []
     for step in path.steps:
         match step:
             case Key(name=name):
-                parts.append(name.replace("~", "~0").replace("/", "~1"))
+                parts.append(_pointer_part(name))
             case Index(index=index):
                 parts.append(str(index))
             case _:
                 return None
     return "".join(f"/{part}" for part in parts)
+
+
+def _pointer_part(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
 
 
 def jq_path(path: Path) -> str:
@@ -91,16 +120,25 @@ def jq_path(path: Path) -> str:
 def _jq_step(step: object) -> str:
     match step:
         case Key(name=name):
-            return f".{name}" if name.isidentifier() and name.isascii() else f"[{_json(name)}]"
+            key = _jq_key(name)
+            return key if _is_plain(name) else key.removeprefix(".")
         case Index(index=index):
             return f"[{index}]"
         case Select(keys=keys):
-            tests = " and ".join(f".{name} == {_json(value)}" for name, value in keys)
+            tests = " and ".join(f"{_jq_key(name)} == {_json(value)}" for name, value in keys)
             return f"[] | select({tests})"
         case Member(value=value):
             return f"[] | select(. == {_json(value)})"
         case _:
             return ""
+
+
+def _jq_key(name: str) -> str:
+    return f".{name}" if _is_plain(name) else f".[{_json(name)}]"
+
+
+def _is_plain(name: str) -> bool:
+    return name.isidentifier() and name.isascii()
 
 
 def _json(value: Scalar) -> str:

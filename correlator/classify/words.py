@@ -3,6 +3,7 @@
 import shlex
 
 from correlator.finding import Finding, time_as_text
+from correlator.link.link import State
 from glasswarden.kube.objects import Ref
 
 
@@ -26,3 +27,18 @@ def writer(finding: Finding) -> str:
     since = time_as_text(finding.since)
     behind = f", for {finding.behind} as it says" if finding.behind else ""
     return f"{text} since {since}{behind}" if since else f"{text}{behind}"
+
+
+def is_explained(finding: Finding) -> bool:
+    """Tell whether records name who wrote the live value: a manager's name then counts no more."""
+    link = finding.link
+    return link is not None and link.state is State.EXPLAINED and link.actor != ""
+
+
+def status_of(finding: Finding) -> str:
+    """Return the command that shows how the owner's reconciler is."""
+    owner = finding.owner
+    if owner is None:
+        return holders(finding)
+    namespace = f" -n {owner.namespace}" if owner.namespace else " -A"
+    return f"kubectl get {owner.kind.lower() or 'application'} {owner.app}{namespace} -o yaml"

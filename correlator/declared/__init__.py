@@ -5,8 +5,10 @@ To add a way of rendering: one file with a function that returns `Manifests`, an
 """
 
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from correlator.declared.documents import Declared, Manifests
 from correlator.declared.errors import DeclaredUnreadable, ProgramMissing
@@ -14,6 +16,7 @@ from correlator.declared.git import Address, current_commit, open_address, parse
 from correlator.declared.helm import Release, is_chart, render_chart
 from correlator.declared.kustomize import build_kustomization, is_kustomization
 from correlator.declared.plain import read_plain
+from correlator.finding import Incomplete
 
 __all__ = [
     "Address",
@@ -28,6 +31,8 @@ __all__ = [
     "rendered",
 ]
 
+_NOTHING: Final = "it holds no manifest, so there is nothing to compare with"
+
 
 def read_declared(address: Address, path: str, release: Release) -> Manifests:
     """Return what the folder *path* at *address* declares. Raises `DeclaredUnreadable`."""
@@ -38,7 +43,22 @@ def read_declared(address: Address, path: str, release: Release) -> Manifests:
             raise DeclaredUnreadable(f"{path} is outside of {address.place}")
         if not chosen.exists():
             raise DeclaredUnreadable(f"{address.place} has no {path or 'such folder'}")
-        return replace(rendered(chosen, release), revision=checkout.revision)
+        found = rendered(chosen, release)
+        if not is_kustomization(chosen):  # which names its files, and fails where it lacks one
+            inside = chosen.relative_to(root)
+            unread = tuple(_below(inside, checkout.unread))
+            found = replace(found, incomplete=(*found.incomplete, *unread))
+        if not found.objects and not found.incomplete:
+            # An empty folder is a mistyped path more often than an application without objects.
+            found = replace(found, incomplete=(Incomplete(path or address.place, _NOTHING),))
+        return replace(found, revision=checkout.revision)
+
+
+def _below(folder: Path, unread: Mapping[str, str]) -> Iterator[Incomplete]:
+    """Yield what of *unread* is in *folder*."""
+    for path, why in sorted(unread.items()):
+        if Path(path).is_relative_to(folder):
+            yield Incomplete(path, why)
 
 
 def fingerprint(address: Address, path: str) -> object:

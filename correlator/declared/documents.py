@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import msgspec
 
+from correlator.declared.hooks import is_hook
 from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from correlator.finding import Incomplete
-from glasswarden.kube.objects import Object
+from glasswarden.kube.objects import Object, metadata_of
 
 _SEPARATOR: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_BLANK: Final = re.compile(r"(?:\s*(?:#[^\n]*)?(?:\n|$))*(?:\.\.\.\s*)?")
+_BLANK: Final = re.compile(r"(?:\s*(?:[#%][^\n]*)?(?:\n|$))*(?:\.\.\.\s*)?")
 
 _decode_json: Final = msgspec.json.Decoder().decode
 
@@ -54,12 +55,16 @@ def parse_documents(text: str, file: str) -> Manifests:
     incomplete: list[Incomplete] = []
     for line, document in _documents(text):
         try:
-            objects += _objects(_parse(document), file, line)
+            values = _values(_parse(document))
         except YamlInvalid as error:
             where = f"{file}, line {line + error.line}"
             incomplete.append(Incomplete(where, f"not YAML: {error}"))
-        except _NoObject as error:
-            incomplete.append(Incomplete(f"{file}, line {line}", str(error)))
+            continue
+        for value in values:
+            try:
+                objects += _objects(value, file, line)
+            except _NoObject as error:
+                incomplete.append(Incomplete(f"{file}, line {line}", str(error)))
     return Manifests(tuple(objects), tuple(incomplete))
 
 
@@ -88,17 +93,33 @@ def _parse(document: str) -> Any:  # noqa: ANN401 - any JSON value
     return parse_yaml(document)
 
 
+def _values(value: Any) -> Iterator[Any]:  # noqa: ANN401 - any JSON value
+    """Yield the items of a list of objects, and of lists in it, each of which stands alone."""
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        found = value if isinstance(value, dict) else {}
+        items, kind = found.get("items"), found.get("kind")
+        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+            pending += reversed(items)
+        else:
+            yield value
+
+
 def _objects(value: Any, file: str, line: int) -> list[Declared]:  # noqa: ANN401 - any JSON value
     if value is None:
         return []
     if not isinstance(value, dict):
         raise _NoObject("not a Kubernetes object: not a map")
-    items = value.get("items")
-    kind = value.get("kind")
-    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
-        return [each for item in items for each in _objects(item, file, line)]
+    if _has_many_names(value) and is_hook(value, None):
+        return []  # each sync makes one of its own
     _check(value)
     return [Declared(value, f"{file}:{line}")]
+
+
+def _has_many_names(value: Object) -> bool:
+    metadata = metadata_of(value)
+    return "generateName" in metadata and "name" not in metadata
 
 
 def _check(value: Object) -> None:

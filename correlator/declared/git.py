@@ -1,17 +1,16 @@
-"""A Git repository at a revision, unpacked into a folder that lasts as long as it is read.
+"""A Git repository at a revision, laid out in a folder that lasts as long as it is read.
 
-The working tree and the index of a local repository are not touched, and none of its hooks or
-filters run: what is committed is what is declared.
+The working tree and the index of a local repository are not touched.
 """
 
-import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from correlator.declared.checkout import check_out, empty_submodules
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.programs import find_program, output_of
 
@@ -25,6 +24,8 @@ class Checkout:
     folder: Path
     revision: str
     """The commit's id; empty where the files are no commit's."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Paths inside of it that are not there though the revision has them, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,13 @@ def parse_address(text: str) -> Address:
 def open_address(address: Address) -> Iterator[Checkout]:
     """Give the files at *address* for the time of the block."""
     if not address.is_remote and not address.revision:
-        yield Checkout(Path(address.place), _revision_of(Path(address.place)))
+        yield _as_it_lies_there(Path(address.place))
         return
     git = find_program("git", "it reads repositories at a revision")
     with tempfile.TemporaryDirectory(prefix="glasswarden-git-") as temporary:
         repository, commit = _fetched(git, address, Path(temporary))
         folder = Path(temporary, "files")
-        _unpack(git, repository, commit, folder)
-        yield Checkout(folder, commit)
+        yield Checkout(folder, commit, check_out(git, repository, commit, folder))
 
 
 def current_commit(address: Address) -> str:
@@ -108,31 +108,12 @@ def _commit(git: str, repository: Path, revision: str) -> str:
         raise DeclaredUnreadable(f"{repository} has no revision {revision!r}") from error
 
 
-def _revision_of(folder: Path) -> str:
-    """Return the commit that *folder* was checked out from, and whether it was edited since."""
+def _as_it_lies_there(folder: Path) -> Checkout:
+    """Return *folder*, with the commit that it was checked out from and whether it was edited."""
     try:
         git = find_program("git", "")
         describe = ["describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-        return output_of([git, "-C", folder, *describe]).strip()
+        revision = output_of([git, "-C", folder, *describe]).strip()
     except DeclaredUnreadable:
-        return ""
-
-
-def _unpack(git: str, repository: Path, commit: str, folder: Path) -> None:
-    archive = folder.with_suffix(".tar")
-    up = output_of([git, "-C", repository, "rev-parse", "--show-cdup"]).strip()
-    output_of([git, "-C", repository / up, "archive", f"--output={archive}", commit])
-    try:
-        with tarfile.open(archive) as opened:
-            opened.extractall(folder, filter=_harmless)  # noqa: S202 - filtered
-    except (OSError, tarfile.TarError) as error:
-        raise DeclaredUnreadable(f"{commit} cannot be unpacked: {error}") from error
-    archive.unlink()
-
-
-def _harmless(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-    """Return *member* unless it leads out of *folder*; what is left out cannot be read then."""
-    try:
-        return tarfile.data_filter(member, folder)
-    except tarfile.FilterError:
-        return None
+        return Checkout(folder, "")
+    return Checkout(folder, revision, empty_submodules(git, folder))

@@ -5,14 +5,10 @@ The release is named and placed as the application is; hooks and tests are not p
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from correlator.declared.documents import Declared, Manifests, parse_documents
+from correlator.declared.documents import Manifests, parse_documents
+from correlator.declared.hooks import is_helm_hook
 from correlator.declared.programs import find_program, output_of
-from glasswarden.kube.objects import annotations_of
-
-_HOOK: Final = "helm.sh/hook"
-_CRD_HOOKS: Final = frozenset({"crd-install"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +41,5 @@ def render_chart(folder: Path, release: Release) -> Manifests:
         ]
     )
     rendered = parse_documents(output, f"{folder.name} (helm template)")
-    kept = tuple(each for each in rendered.objects if not _is_hook(each))
+    kept = tuple(each for each in rendered.objects if not is_helm_hook(each.manifest))
     return Manifests(kept, rendered.incomplete)
-
-
-def _is_hook(declared: Declared) -> bool:
-    # A hook lives as long as its policy says: that it is absent, or changed, is nobody's drift.
-    hooks = annotations_of(declared.manifest).get(_HOOK)
-    return isinstance(hooks, str) and bool(set(hooks.split(",")) - _CRD_HOOKS)

@@ -39,6 +39,7 @@ def _read_below(root: Path) -> Iterator[Manifests]:
         else:
             entries = [entry for entry in sorted(folder.iterdir()) if entry.name[0] != "."]
             pending += [entry for entry in reversed(entries) if _is_folder(entry)]
+            yield from (_not_followed(entry, name) for entry in entries if _leads_out(entry, root))
             for file in entries:
                 if file.suffix in _SUFFIXES and file.is_file():
                     yield _read_file(file, str(file.relative_to(root)))
@@ -47,6 +48,21 @@ def _read_below(root: Path) -> Iterator[Manifests]:
 def _is_folder(entry: Path) -> bool:
     # A link to a folder above would be walked for ever.
     return entry.is_dir() and not entry.is_symlink()
+
+
+def _leads_out(entry: Path, root: Path) -> bool:
+    """Tell whether *entry* is a link to a folder that is not read where it stands itself."""
+    if not entry.is_symlink() or not entry.is_dir():
+        return False
+    target, above = entry.resolve(), root.resolve()
+    if not target.is_relative_to(above):
+        return True
+    return any(part.startswith(".") for part in target.relative_to(above).parts)
+
+
+def _not_followed(link: Path, folder: str) -> Manifests:
+    why = "a link to a folder elsewhere, which no engine follows: what is there is not compared"
+    return Manifests(incomplete=(Incomplete(str(Path(folder, link.name)), why),))
 
 
 def _build(folder: Path, name: str) -> Manifests:

@@ -4,6 +4,7 @@ Go's parser and PyYAML's loaders disagree about plain words: ``2026-01-31`` and 
 ``1e3`` is a number. So values are built here, from the parser's events.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -24,10 +25,13 @@ _NUMERIC: Final = frozenset("+-.0123456789")
 _INT: Final = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
 _BASED: Final = re.compile(r"([-+]?)0(?:([xob])([0-9a-fA-F_]+)|([0-7_]+))")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_TOO_LARGE: Final = 2**64
+_LONGEST_NUMBER: Final = 100
+"""More digits are not read one by one: Python takes its time for thousands, and then refuses."""
 _BASES: Final = {"x": 16, "o": 8, "b": 2}
 _TAGS: Final[dict[str, Callable[[str], Any]]] = {
     "tag:yaml.org,2002:str": str,
-    "tag:yaml.org,2002:int": lambda text: int(text.replace("_", ""), 0),
+    "tag:yaml.org,2002:int": lambda text: _number(text, 0),
     "tag:yaml.org,2002:float": float,
     "tag:yaml.org,2002:bool": lambda text: _WORDS.get(text, text),
     "tag:yaml.org,2002:null": lambda _: None,
@@ -63,15 +67,34 @@ def scalar_of(text: str) -> Any:  # noqa: ANN401 - any JSON scalar
     if text[0] not in _NUMERIC:
         return text
     if _INT.fullmatch(text):
-        return int(text.replace("_", ""))
+        return _number(text, 10)
     if found := _BASED.fullmatch(text):
         sign, letter, digits, octal = found.groups()
         try:
-            number = int((digits or octal).replace("_", ""), _BASES[letter] if letter else 8)
+            return _number(sign + (digits or octal), _BASES[letter] if letter else 8)
         except ValueError:
             return text
-        return -number if sign == "-" else number
-    return float(text) if _FLOAT.fullmatch(text) else text
+    return _finite(text) if _FLOAT.fullmatch(text) else text
+
+
+def _number(text: str, base: int) -> int | float | str:
+    """Return the whole number that *text* spells; as Go does, a large one as a fraction or text."""
+    plain = text.replace("_", "")
+    if len(plain) > _LONGEST_NUMBER:
+        if base in (0, 10):
+            return _finite(plain)
+        raise ValueError("a number of too many digits")
+    number = int(plain, base)
+    return number if abs(number) < _TOO_LARGE else float(number)
+
+
+def _finite(text: str) -> float | str:
+    """Return the number that *text* spells, or the text where it is larger than any."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return text if math.isinf(number) else number
 
 
 class _Builder:
@@ -110,7 +133,8 @@ class _Builder:
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = self._value(event)
             value = self._value(next(self._events))
-            if key == "<<" and event.implicit[0]:
+            is_plain = isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+            if key == "<<" and is_plain:
                 merged += value if isinstance(value, list) else [value]
             elif isinstance(key, dict | list):
                 raise YamlInvalid("a map or list as a key", event.start_mark.line)

@@ -36,15 +36,23 @@ class Addition(msgspec.Struct, frozen=True, gc=False):
     live: Value
 
 
-def additions(
-    declared: Value, live: Value, shape: Shape, fields: FieldsV1, *, inside: bool = True
-) -> Iterator[Addition]:
-    """Yield what *fields*, which somebody holds, add to *declared*.
+class Added(msgspec.Struct, frozen=True, gc=False):
+    """What is declared and live of one object, and of which kind it is."""
+
+    kind: str
+    declared: Value
+    live: Value
+    shape: Shape
+
+
+def additions(obj: Added, fields: FieldsV1, *, inside: bool = True) -> Iterator[Addition]:
+    """Yield what *fields*, which somebody holds, add to what is declared of *obj*.
 
     *inside* says whether to look into what is declared and held as a whole: whoever changed it may
     have added something there, but so has the API server to what the owner applied.
     """
-    pending: list[_Node] = [(ROOT, fields, declared, live)]
+    says_nothing = _says_nothing if obj.shape.typed else _is_null
+    pending: list[_Node] = [(ROOT, fields, obj.declared, obj.live)]
     while pending:
         path, node, declared, live = pending.pop()
         for step, child in _children(node):
@@ -57,10 +65,10 @@ def additions(
                 if _is_whole(child):
                     if not inside:
                         continue
-                    yield from _extras(place, known, below, typed=shape.typed)
+                    yield from _extras(place, known, below, obj)
                 else:
                     pending.append((place, child, known, below))
-            elif _says_nothing(place, below, typed=shape.typed):
+            elif says_nothing(place, below, obj.kind, live):
                 continue
             elif not child or not isinstance(step, Key):
                 yield Addition(place, below)
@@ -123,8 +131,9 @@ def _fills(item: dict[str, Any], wanted: dict[str, Any]) -> bool:
     return all(key in item or key != "protocol" or wanted[key] == "TCP" for key in wanted)
 
 
-def _extras(path: Path, declared: Value, live: Value, *, typed: bool) -> Iterator[Addition]:
+def _extras(path: Path, declared: Value, live: Value, obj: Added) -> Iterator[Addition]:
     """Yield what *live* holds and *declared* does not, inside a value that is held as a whole."""
+    says_nothing = _says_nothing if obj.shape.typed else _is_null
     pending = [(path, declared, live)]
     while pending:
         path, declared, live = pending.pop()
@@ -133,22 +142,24 @@ def _extras(path: Path, declared: Value, live: Value, *, typed: bool) -> Iterato
                 place = path / Key(key)
                 if declared.get(key) is not None:
                     pending.append((place, declared[key], value))
-                elif not _says_nothing(place, value, typed=typed):
+                elif not says_nothing(place, value, obj.kind, live):
                     yield Addition(place, value)
         elif isinstance(declared, list) and isinstance(live, list) and len(declared) == len(live):
             pairs = zip(declared, live, strict=True)
             pending += [(path / Index(index), *pair) for index, pair in enumerate(pairs)]
 
 
-def _says_nothing(path: Path, value: Value, *, typed: bool) -> bool:
+def _is_null(_: Path, value: Value, __: str, ___: Value) -> bool:
+    return value is None
+
+
+def _says_nothing(path: Path, value: Value, kind: str, around: Value) -> bool:
     if value is None:
         return True
-    if not typed:
-        return False
-    step, around = path.step, path.parent or ROOT
+    step, above = path.step, path.parent or ROOT
     # An empty selector selects everything: that is not nothing.
-    is_forgotten = isinstance(step, Key) and forgets_emptiness(step.name, around, PLAIN)
-    return is_default(path, value) or (value in ({}, []) and is_forgotten)
+    is_forgotten = isinstance(step, Key) and forgets_emptiness(step.name, above, PLAIN)
+    return is_default(path, value, kind, around) or (value in ({}, []) and is_forgotten)
 
 
 def _holds(fields: FieldsV1, steps: tuple[Step, ...]) -> bool:

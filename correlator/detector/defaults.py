@@ -4,8 +4,9 @@ Defaults appear among the fields of whoever created an object, and inside lists 
 replaced as a whole. Elsewhere nobody holds them and they never show.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from glasswarden.kube.compare import Value
 from glasswarden.kube.equality import identical
 from glasswarden.kube.path_patterns import PathPattern, parse_pattern
 from glasswarden.kube.paths import Key, Path, Select
@@ -28,7 +29,6 @@ _IN_POD: Final[dict[str, tuple[Any, ...]]] = {
     "/**/resourceFieldRef/divisor": ("0",),
 }
 _IN_CONTAINER: Final[dict[str, tuple[Any, ...]]] = {
-    "/**/imagePullPolicy": ("Always", "IfNotPresent"),
     "/**/resources": ({},),
     "/**/terminationMessagePath": ("/dev/termination-log",),
     "/**/terminationMessagePolicy": ("File",),
@@ -41,21 +41,28 @@ _IN_CONTAINER: Final[dict[str, tuple[Any, ...]]] = {
 }
 _IN_WORKLOAD: Final[dict[str, tuple[Any, ...]]] = {
     "/spec/minReadySeconds": (0,),
-    "/spec/podManagementPolicy": ("OrderedReady",),
-    "/spec/progressDeadlineSeconds": (600,),
     "/spec/replicas": (1,),
     "/spec/revisionHistoryLimit": (10,),
+}
+_IN_DEPLOYMENT: Final[dict[str, tuple[Any, ...]]] = {
+    "/spec/progressDeadlineSeconds": (600,),
     "/spec/strategy/type": ("RollingUpdate",),
     "/spec/strategy/rollingUpdate/*": ("25%",),
+}
+_IN_DAEMON_SET: Final[dict[str, tuple[Any, ...]]] = {
     "/spec/updateStrategy/type": ("RollingUpdate",),
     "/spec/updateStrategy/rollingUpdate/maxSurge": (0,),
+    "/spec/updateStrategy/rollingUpdate/maxUnavailable": (1,),
+}
+_IN_STATEFUL_SET: Final[dict[str, tuple[Any, ...]]] = {
+    "/spec/podManagementPolicy": ("OrderedReady",),
+    "/spec/updateStrategy/type": ("RollingUpdate",),
     "/spec/updateStrategy/rollingUpdate/maxUnavailable": (1,),
     "/spec/updateStrategy/rollingUpdate/partition": (0,),
     "/spec/persistentVolumeClaimRetentionPolicy/*": ("Retain",),
     "/spec/volumeClaimTemplates[*]/apiVersion": ("v1",),
     "/spec/volumeClaimTemplates[*]/kind": ("PersistentVolumeClaim",),
     "/spec/volumeClaimTemplates[*]/status": ({"phase": "Pending"},),
-    "/**/volumeMode": ("Filesystem",),
 }
 _IN_JOB: Final[dict[str, tuple[Any, ...]]] = {
     "/**/backoffLimit": (6,),
@@ -69,8 +76,7 @@ _IN_JOB: Final[dict[str, tuple[Any, ...]]] = {
     "/spec/failedJobsHistoryLimit": (1,),
     "/spec/successfulJobsHistoryLimit": (3,),
 }
-_IN_NETWORK: Final[dict[str, tuple[Any, ...]]] = {
-    "/**/protocol": ("TCP",),
+_IN_SERVICE: Final[dict[str, tuple[Any, ...]]] = {
     "/spec/internalTrafficPolicy": ("Cluster",),
     "/spec/externalTrafficPolicy": ("Cluster",),
     "/spec/ipFamilyPolicy": ("SingleStack",),
@@ -78,9 +84,11 @@ _IN_NETWORK: Final[dict[str, tuple[Any, ...]]] = {
     "/spec/sessionAffinityConfig/clientIP/timeoutSeconds": (10800,),
     "/spec/type": ("ClusterIP",),
     "/spec/allocateLoadBalancerNodePorts": (True,),
-    "/spec/parameters/scope": ("Cluster",),
 }
 _ELSEWHERE: Final[dict[str, tuple[Any, ...]]] = {
+    "/**/protocol": ("TCP",),
+    "/**/volumeMode": ("Filesystem",),
+    "/spec/parameters/scope": ("Cluster",),
     "/**/rules[*]/scope": ("*",),
     "/**/resourceRules[*]/scope": ("*",),
     "/webhooks[*]/timeoutSeconds": (10,),
@@ -114,55 +122,88 @@ _ALLOCATED: Final = (
 """Fields that get a value of their own in every object."""
 
 
-def _by_last_key(tables: dict[str, tuple[Any, ...]]) -> dict[str, list[tuple[PathPattern, Any]]]:
-    """Return the table by the name at the end of each pattern, so that few are ever tried."""
-    sorted_: dict[str, list[tuple[PathPattern, Any]]] = {}
-    for text, values in tables.items():
-        last = text.rpartition("/")[2]
-        name = "*" if "*" in last else last.replace("~1", "/")
-        sorted_.setdefault(name, []).append((parse_pattern(text), values))
+class _Default(NamedTuple):
+    """A field that is filled in."""
+
+    pattern: PathPattern
+    values: tuple[Any, ...]
+    kinds: tuple[str, ...]
+    """The only kinds that it is filled in for; all of them where it is empty."""
+
+
+def _by_last_key(*tables: tuple[dict[str, tuple[Any, ...]], str]) -> dict[str, list[_Default]]:
+    """Return the tables by the name at the end of each pattern, so that few are ever tried."""
+    sorted_: dict[str, list[_Default]] = {}
+    for table, kinds in tables:
+        for text, values in table.items():
+            last = text.rpartition("/")[2]
+            name = "*" if "*" in last else last.replace("~1", "/")
+            found = _Default(parse_pattern(text), values, tuple(kinds.split()))
+            sorted_.setdefault(name, []).append(found)
     return sorted_
 
 
 _DEFAULTS: Final = _by_last_key(
-    {**_IN_POD, **_IN_CONTAINER, **_IN_WORKLOAD, **_IN_JOB, **_IN_NETWORK, **_ELSEWHERE}
+    (_IN_POD, ""),
+    (_IN_CONTAINER, ""),
+    (_IN_WORKLOAD, "DaemonSet Deployment ReplicaSet ReplicationController StatefulSet"),
+    (_IN_DEPLOYMENT, "Deployment"),
+    (_IN_DAEMON_SET, "DaemonSet"),
+    (_IN_STATEFUL_SET, "StatefulSet"),
+    (_IN_JOB, "CronJob Job"),
+    (_IN_SERVICE, "Service"),
+    (_ELSEWHERE, ""),
 )
-_OWN_VALUES: Final = _by_last_key(dict.fromkeys(_ALLOCATED, ()))
+_OWN_VALUES: Final = _by_last_key((dict.fromkeys(_ALLOCATED, ()), ""))
 
 
-def is_default(path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell whether the API server would put *value* at *path* of a built-in kind by itself.
+def is_default(path: Path, value: Value, kind: str, around: Value = None) -> bool:
+    """Tell whether the API server would put *value* at *path* of a built-in *kind* by itself.
 
-    A map is such a value if all that it holds is.
+    A map is such a value if all that it holds is. *around* is the map that *value* stands in.
     """
-    pending = [(path, value)]
+    pending = [(path, value, around)]
     while pending:
-        path, value = pending.pop()
-        if _is_filled_in(path, value):
+        path, value, around = pending.pop()
+        if _is_filled_in(path, value, kind) or _is_pull_policy(path, value, around):
             continue
         if not isinstance(value, dict) or not value:
             return False
-        pending += [(path / Key(key), each) for key, each in value.items()]
+        pending += [(path / Key(key), each, value) for key, each in value.items()]
     return True
 
 
-def _is_filled_in(path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
+def _is_filled_in(path: Path, value: Value, kind: str) -> bool:
     step = path.step
     if not isinstance(step, Key):
         return False
     names = (step.name, "*")
     if any(
-        pattern.matches(path) for name in names for pattern, _ in _OWN_VALUES.get(name, ())
+        each.pattern.matches(path) for name in names for each in _OWN_VALUES.get(name, ())
     ) or _is_own_port(path, value):
         return True
     return any(
-        pattern.matches(path) and any(identical(value, each) for each in values)
+        (not each.kinds or kind in each.kinds)
+        and each.pattern.matches(path)
+        and any(identical(value, other) for other in each.values)
         for name in names
-        for pattern, values in _DEFAULTS.get(name, ())
+        for each in _DEFAULTS.get(name, ())
     )
 
 
-def _is_own_port(path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
+def _is_pull_policy(path: Path, value: Value, around: Value) -> bool:
+    """Tell whether *value* is how images are pulled where nobody says: by what their tag is."""
+    if path.step != Key("imagePullPolicy"):
+        return False
+    image = around.get("image") if isinstance(around, dict) else None
+    if not isinstance(image, str):
+        return value in ("Always", "IfNotPresent")
+    name, _, digest = image.rpartition("/")[2].partition("@")
+    tag = name.partition(":")[2] or ("" if digest else "latest")
+    return bool(value == ("Always" if tag == "latest" else "IfNotPresent"))
+
+
+def _is_own_port(path: Path, value: Value) -> bool:
     # A Service forwards to the port that it listens on, unless it is told otherwise.
     item = path.parent.step if path.parent else None
     return (

@@ -1,18 +1,22 @@
 """One object: what Git declares of it against what is live."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from correlator.declared.applied import last_applied
 from correlator.declared.documents import Declared
-from correlator.detector.additions import additions, injected
+from correlator.detector.additions import Added, additions, injected
 from correlator.detector.defaults import is_default
 from correlator.detector.leaves import Difference, declares_nothing, differences, forgets_emptiness
 from correlator.detector.managers import Managers, Party, managers_for
+from correlator.detector.marks import is_engines_own
 from correlator.detector.meaning import declared_form
+from correlator.detector.numbered import numbered
 from correlator.finding import Finding, latest_of, parse_time
 from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.lookup import value_at
 from glasswarden.kube.managed import (
     Entry,
     FieldsV1,
@@ -22,7 +26,7 @@ from glasswarden.kube.managed import (
     without_fields,
 )
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
+from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of, ref_of
 from glasswarden.kube.owners import owner_of
 from glasswarden.kube.paths import ROOT, Key, Path, path_of
 from glasswarden.kube.schema import shape_of
@@ -30,8 +34,6 @@ from glasswarden.policy.breakglass.notes import without_notes
 from glasswarden.policy.policy import Policy
 
 SOURCE: Final = "git"
-
-_METADATA: Final = Key("metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,26 @@ class Detector:
             without_noise(without_notes(live)),
             entries_of(live),
             managers_for(owner, self.policy),
+            last_applied(live),
+            self.policy.mark_keys,
         )
         entries = tuple(map(without_fields, subject.entries))
-        return [
+        found = [
             Finding(
                 ref, path, was, now, since, SOURCE, self.revision, owner,
                 tuple(map(without_fields, holders)), entries, declared.origin,
+                generation=generation_of(live),
             )
             for path, was, now, holders, since in subject.found(metadata_of(live))
         ]  # fmt: skip
+        return [
+            replace(
+                each,
+                was_applied=subject.was_applied(each.field),
+                numbered=numbered(each.field, live),
+            )
+            for each in found
+        ]
 
 
 _Found = tuple[Path, Value, Value, tuple[Entry, ...], datetime | None]
@@ -83,6 +96,14 @@ class _Subject:
     live: Object
     entries: tuple[Entry, ...]
     managers: Managers
+    applied: Object | None
+    """What was applied last, where the object tells."""
+    marks: frozenset[tuple[str, str]]
+    """Labels and annotations that ownership is read from."""
+
+    def was_applied(self, path: Path) -> bool | None:
+        """Tell whether what was applied last holds *path*, where the object tells."""
+        return None if self.applied is None else _holds(self.applied, path)
 
     def found(self, metadata: Object) -> Iterator[_Found]:
         """Yield the differences: declared fields first, then additions."""
@@ -103,31 +124,47 @@ class _Subject:
         for entry in self.entries:
             if self.managers.party_of(entry) is not Party.OTHER:
                 continue
-            for each in additions(self.declared, self.live, shape, entry.fields):
+            for each in additions(self._whole(), entry.fields):
                 if each.path not in seen and not self._is_owners(each.path):
                     seen.add(each.path)
                     others = self._others(owners_at(self.entries, each.path))
                     yield each.path, ABSENT, each.live, others, latest_of(others)
         yield from self._left_over(seen)
+        yield from self._deployed(seen)
         if self.entries and shape.typed:
             holds = tuple(entry.fields for entry in self.entries)
             for each in injected(self.declared, self.live, holds):
                 yield each.path, ABSENT, each.live, (), None
 
     def _left_over(self, seen: set[Path]) -> Iterator[_Found]:
-        """Yield what the owner applied once and Git no longer declares.
-
-        Metadata aside: engines put marks of their own there.
-        """
+        """Yield what the owner applied once and Git no longer declares."""
         for entry in self.entries:
             is_applied = entry.operation == "Apply" and not entry.subresource
             if not is_applied or self.managers.party_of(entry) is not Party.OWNER:
                 continue
-            shape, held = shape_of(self.ref), entry.fields
-            for each in additions(self.declared, self.live, shape, held, inside=False):
-                if each.path not in seen and each.path.steps[0] != _METADATA:
+            for each in additions(self._whole(), entry.fields, inside=False):
+                if each.path not in seen and not is_engines_own(each.path, self.marks):
                     seen.add(each.path)
                     yield each.path, ABSENT, each.live, (entry,), parse_time(entry.time)
+
+    def _deployed(self, seen: set[Path]) -> Iterator[_Found]:
+        """Yield what was in a manifest that somebody applied to an object without an owner.
+
+        Whoever creates an object client-side holds what was filled in for it, too: what was applied
+        last tells the two apart.
+        """
+        if self.managers.appliers is not None or self.applied is None:
+            return
+        for entry in self.entries:
+            if self.managers.party_of(entry) is not Party.OWNER or entry.operation == "Apply":
+                continue
+            for each in additions(self._whole(), entry.fields, inside=False):
+                if each.path not in seen and _holds(self.applied, each.path):
+                    seen.add(each.path)
+                    yield each.path, ABSENT, each.live, (entry,), parse_time(entry.time)
+
+    def _whole(self) -> Added:
+        return Added(self.ref.kind, self.declared, self.live, shape_of(self.ref))
 
     def _is_owners(self, path: Path) -> bool:
         """Tell whether the owner holds the very field too, as it does its own marks."""
@@ -147,8 +184,12 @@ class _Subject:
             and found.live is not ABSENT
             and declares_nothing(found.declared)
             and forgets_emptiness(step.name, found.path.parent or ROOT, shape_of(self.ref))
-            and is_default(found.path, found.live)
+            and is_default(found.path, found.live, self.ref.kind)
         )
+
+
+def _holds(applied: Object, path: Path) -> bool:
+    return value_at(applied, path) is not ABSENT
 
 
 def _names_field(fields: FieldsV1, path: Path) -> bool:

@@ -11,7 +11,7 @@ from correlator.detector.detect import SOURCE
 from correlator.finding import Finding
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, annotations_of, metadata_of, ref_of
+from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT
 
@@ -24,6 +24,7 @@ _DISABLED: Final = (
 )
 """Annotations that tell an engine to leave an object alone."""
 
+_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _ARGOCD_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _ARGOCD_KEEP: Final = frozenset({"Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm"})
 
@@ -38,7 +39,7 @@ class PrunePlan:
     """What pruning an orphan would meet."""
 
     kept_by: str
-    """The annotation that forbids it; empty where none does."""
+    """The annotation or label that forbids it; empty where none does."""
     finalizers: tuple[str, ...]
     """What has to be finished before it is gone."""
     is_terminating: bool
@@ -70,10 +71,18 @@ def prune_plan(orphan: Finding) -> PrunePlan:
     )
 
 
+def is_made_once(manifest: Object) -> bool:
+    """Tell whether Flux applies *manifest* only where there is no such object."""
+    marks = (annotations_of(manifest), labels_of(manifest))
+    return any(str(each.get(f"{_FLUX}ssa", "")).lower() == "ifnotpresent" for each in marks)
+
+
 def _kept_by(live: Object) -> str:
-    annotations = annotations_of(live)
+    annotations, labels = annotations_of(live), labels_of(live)
     for key, value in _DISABLED:
-        if str(annotations.get(key, "")).lower() == value:
+        # Flux takes a label for it too (`AnyInMetadata` in its ssa package).
+        marks = (annotations, labels) if key.startswith(_FLUX) else (annotations,)
+        if any(str(each.get(key, "")).lower() == value for each in marks):
             return f"{key}: {value}"
     options = {each.strip() for each in str(annotations.get(_ARGOCD_OPTIONS, "")).split(",")}
     if kept := sorted(options & _ARGOCD_KEEP):

@@ -1,6 +1,10 @@
 """What an object says about its replicas: whether they still change, and who scales them."""
 
+from typing import Final
+
 from glasswarden.kube.objects import Object, metadata_of, ref_of
+
+_MOST_BY_KEDA: Final = 100
 
 
 def is_rolling_out(live: Object) -> bool:
@@ -22,13 +26,27 @@ def is_rolling_out(live: Object) -> bool:
     )
 
 
-def autoscaled_by(scaler: Object) -> tuple[str, str, str]:
-    """Return the kind, namespace and name of what *scaler* scales."""
+def autoscaled_by(scaler: Object) -> tuple[tuple[str, str, str], tuple[int, int]]:
+    """Return what *scaler* scales, and how far: the fewest and the most replicas.
+
+    An autoscaler of Kubernetes keeps one replica at least, one of KEDA none, unless told otherwise.
+    """
     spec = scaler.get("spec")
-    target = spec.get("scaleTargetRef") if isinstance(spec, dict) else None
+    spec = spec if isinstance(spec, dict) else {}
+    target = spec.get("scaleTargetRef")
     target = target if isinstance(target, dict) else {}
-    return (
+    place = (
         str(target.get("kind", "Deployment")),
         ref_of(scaler).namespace,
         str(target.get("name", "")),
     )
+    if "maxReplicas" in spec:
+        return place, (_number(spec, "minReplicas", 1), _number(spec, "maxReplicas", 1))
+    fewest = _number(spec, "minReplicaCount", 0)
+    fewest = min(fewest, _number(spec, "idleReplicaCount", fewest))
+    return place, (fewest, _number(spec, "maxReplicaCount", _MOST_BY_KEDA))
+
+
+def _number(spec: Object, key: str, otherwise: int) -> int:
+    value = spec.get(key)
+    return value if isinstance(value, int) else otherwise

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from correlator.standing import WHOLE, Answer, Standing, Standings
+from correlator.standing import Answer, Standing, Standings, Written, last_words, writes_in
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.record import Attempt, ChangedField
 
@@ -168,13 +168,10 @@ def ref_of_attempt(attempt: Attempt) -> Ref:
 
 
 def _fields(story: list[Attempt], standing: Standings) -> Iterable[Field]:
-    """Yield each field that was changed, with its last change; ours are no one's debt.
-
-    An object that was created or deleted is so as a whole.
-    """
-    last: dict[tuple[str, str], tuple[Attempt, ChangedField]] = {}
+    """Yield each field that was changed, with the change that stands, or else its last one."""
+    written: dict[tuple[str, str], list[Written]] = {}
     for attempt in story:
-        for change in (WHOLE,) if attempt.operation in {"CREATE", "DELETE"} else attempt.changes:
-            last[attempt.object_uid, change.path] = (attempt, change)
-    for attempt, change in last.values():
-        yield Field(attempt, change, standing(attempt, change))
+        for change in writes_in(attempt):
+            written.setdefault((attempt.object_uid, change.path), []).append((attempt, change))
+    for writes in written.values():
+        yield Field(*last_words(reversed(writes), standing)[-1])

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from msgspec import UNSET
 
+from correlator.audit.sighting import Sighting
 from correlator.history.side import Side, after, alike, before
 from correlator.link.agreement import Agreement, agreement
 from correlator.link.drifted import Knowledge
@@ -76,6 +77,9 @@ class Step:
     evidence: str = ""
     """What confirms that it was stored, or shows that it happened."""
 
+    did: str = ""
+    """What was done, where only the audit log tells: it may not say to which value."""
+
 
 _Field: TypeAlias = tuple[str, str]
 """An object's uid, and a path in it."""
@@ -86,10 +90,12 @@ def chain_of(
     live: Object | None,
     knowledge: Knowledge,
     masks: Masks | None = None,
+    past: Iterable[Sighting] = (),
 ) -> list[Step]:
     """Return the steps that *attempts*, one object's and oldest first, tell of.
 
-    *live* is the object as it is now, none where there is none or nobody looked.
+    *live* is the object as it is now, none where there is none or nobody looked; *past* is what
+    got past the webhook, by the audit log.
     """
     steps = [step for tries in writes_of(attempts) for step in _recorded(tries, knowledge)]
     fields: dict[_Field, list[Step]] = {}
@@ -100,7 +106,23 @@ def chain_of(
         for field, chain in fields.items()
         for step in _to_now(_joined(chain, _disturbed(field, steps)), live, masks)
     ]
-    return _in_order(told)
+    return _in_order([*told, *map(_past, past)])
+
+
+def _past(sighting: Sighting) -> Step:
+    """Return what the audit log shows that got past the webhook."""
+    posed = sighting.user != sighting.actor
+    return Step(
+        str(sighting.field),
+        Fate.UNRECORDED,
+        sighting.time,
+        Side(),
+        Side(),
+        f"{sighting.user} as {sighting.actor}" if posed else sighting.actor,
+        did=sighting.did,
+        uid=sighting.ref.uid,
+        evidence=f"the audit log shows it, without a record ({sighting.sort})",
+    )
 
 
 def _recorded(tries: tuple[Attempt, ...], knowledge: Knowledge) -> Iterator[Step]:

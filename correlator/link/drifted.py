@@ -36,6 +36,9 @@ class Drifted:
     keepers: frozenset[str] = frozenset()
     """The field managers of the object's owner, whom a grant makes keep what it holds."""
 
+    generation: int = 0
+    """How often the live object's spec was written; 0 where that is not counted, or not told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Witness:

@@ -4,7 +4,8 @@ An entry's time moves with its own writes and with nobody else's, and an entry t
 another writer wins it back only by a write of its own. So an entry that holds the field since the
 second of the record was the last to set it. Where its time has moved on, or where it holds nothing
 because the field is gone, the other entries must do: if each that wrote since is on record, nobody
-can have changed the field and put it back unseen.
+can have changed the field and put it back unseen. But for one who lost all that their entry held,
+and with it the entry: only the object's generation still counts their writes, if to its spec.
 """
 
 from collections.abc import Sequence
@@ -14,12 +15,14 @@ from typing import Final, NamedTuple
 
 from correlator.link.drifted import Drifted
 from glasswarden.kube.managed import Entry
+from glasswarden.kube.paths import Key
 from glasswarden.ledger.record import Attempt
 
 RESOLUTION: Final = timedelta(seconds=2)
 """managedFields count whole seconds, by another clock."""
 
 _SCALE: Final = "scale"
+_SPEC: Final = Key("spec")
 
 
 class Testimony(StrEnum):
@@ -58,6 +61,11 @@ def testimony(drifted: Drifted, attempt: Attempt, later: Sequence[Attempt]) -> W
                 Testimony.CONTRADICTS,
                 f"{entry.manager} wrote to the object at {_moment(entry)}, and no record says what",
             )
+    if uncounted := _uncounted(drifted, known):
+        return Word(
+            Testimony.CONTRADICTS,
+            f"the object's spec was written {uncounted} more times than records tell of",
+        )
     return Word(Testimony.SILENT)
 
 
@@ -105,6 +113,21 @@ def _is_accounted_for(entry: Entry, drifted: Drifted, known: Sequence[Attempt]) 
     return _is_kept(entry, drifted, known) or any(
         _is_named(entry, attempt) and _is_of(entry, attempt) for attempt in known
     )
+
+
+def _uncounted(drifted: Drifted, known: Sequence[Attempt]) -> int:
+    """Return how many writes to the spec came after the first of *known* without a record.
+
+    None where they cannot be counted: what scales an object, and a reconciler that a grant lets
+    write, raise the generation on no record and touch nothing of others.
+    """
+    first, *later = known
+    if drifted.path.steps[:1] != (_SPEC,) or not first.generation:
+        return 0
+    if first.grant or any(entry.subresource == _SCALE for entry in drifted.entries):
+        return 0
+    recorded = {each.generation for each in later if each.generation > first.generation}
+    return max(0, drifted.generation - first.generation - len(recorded))
 
 
 def _is_kept(entry: Entry, drifted: Drifted, known: Sequence[Attempt]) -> bool:

@@ -22,7 +22,7 @@ def knowledge_of(ledger: Ledger, cluster: str) -> Knowledge:
         # A chain that was cut has lost its beginning, and what is left of it may be all there is.
         min((*begun, *pruned), default=None),
         max(pruned, default=None),
-        unseen=tuple(_unseen(gap) for gap in gaps if isinstance(gap, Gap)),
+        unseen=tuple(_unseen(gap) for gap in gaps if isinstance(gap, Gap) and gap.count),
     )
 
 

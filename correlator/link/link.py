@@ -1,9 +1,9 @@
 """The link: who drifted a field, by which record; or why that cannot be said.
 
 Read newest first, the records of an object are its history backwards. The first admitted write to
-the field decides: if it set what stands there now, it is the cause, unless managedFields show that
-somebody may have written later; if it set something else, whoever came after was not recorded, and
-no name is given. A wrong name is worse than none.
+the field decides: if it set what stands there now, it is the cause, unless managedFields or the
+audit log show that somebody may have written later; if it set something else, whoever came after
+was not recorded, and no name is given. A wrong name is worse than none.
 
 Confidence follows from the evidence alone:
 
@@ -84,9 +84,11 @@ def link(
     """Return the cause of *drifted*; *attempts* are its object's, newest first, read as needed."""
     walk = _Walk(drifted, knowledge, masks)
     found = walk.through(attempts)
-    if found.state is State.EXPLAINED:
-        return found
     account = account_of(drifted, knowledge.written(drifted.ref))
+    if found.state is State.EXPLAINED:
+        if account is None or not _came_later(account, found):
+            return found
+        found = walk.unexplained(account.why)
     if account is not None and account.write.way is Way.RECORDED:
         found = walk.cleared(account) or found
     elif account is not None and (account.proven or not _delegation(drifted)):
@@ -98,6 +100,17 @@ def link(
     return Link(
         State.DELEGATED, manager=managers_of(holders), time=since(holders), evidence=(right,)
     )
+
+
+def _came_later(account: Account, found: Link) -> bool:
+    """Tell whether the audit log shows somebody who set the live value again, past the door.
+
+    What is only perhaps so is no reason to doubt a reconciler: it repeats what it finds.
+    """
+    write = account.write
+    if write.way is Way.RECORDED or (write.way is Way.TRUSTED and not account.proven):
+        return False
+    return found.time is not None and write.received > found.time
 
 
 def _delegation(drifted: Drifted) -> str:
@@ -133,9 +146,9 @@ class _Walk:
             if said is Agreement.WHOLE:
                 return self._by([*parts, attempt])
             if said is Agreement.OTHER:
-                return self._unexplained(reasons.came_after(attempt))
+                return self.unexplained(reasons.came_after(attempt))
             if said is Agreement.UNTOLD:
-                return self._unexplained(reasons.untold(attempt, changes_to(drifted, attempt)))
+                return self.unexplained(reasons.untold(attempt, changes_to(drifted, attempt)))
             if said is Agreement.PART:
                 parts.append(attempt)
                 value = value_before(drifted, attempt, value)
@@ -143,8 +156,8 @@ class _Walk:
                     return self._by(parts)
             self.counted.append(attempt)
         if parts:
-            return self._unexplained(reasons.partly(parts[0]))
-        return self._unexplained(reasons.unrecorded(drifted, self.knowledge, self.passed_over))
+            return self.unexplained(reasons.partly(parts[0]))
+        return self.unexplained(reasons.unrecorded(drifted, self.knowledge, self.passed_over))
 
     def _candidates(self, attempts: Iterable[Attempt]) -> Iterator[Attempt]:
         """Yield those of *attempts* that can have made the object what it is."""
@@ -169,9 +182,9 @@ class _Walk:
         word = testimony(self.drifted, last, [each for each in self.counted if each.id > last.id])
         if word.testimony is Testimony.CONTRADICTS:
             self.doubted = attempts
-            return self._unexplained(reasons.contradicted(last, word.says))
+            return self.unexplained(reasons.contradicted(last, word.says))
         if word.testimony is Testimony.SILENT and self.knowledge.lacks_witness(last):
-            return self._unexplained(reasons.unwitnessed(last))
+            return self.unexplained(reasons.unwitnessed(last))
         return _explained(attempts, word, self.knowledge.witnesses.get(last.id))
 
     def cleared(self, account: Account) -> Link | None:
@@ -182,7 +195,7 @@ class _Walk:
         witness = self.knowledge.witnesses.get(self.doubted[0].id)
         return _explained(self.doubted, word, witness)
 
-    def _unexplained(self, why: str) -> Link:
+    def unexplained(self, why: str) -> Link:
         """Return that nothing explains it, with what managedFields say as a hint."""
         holders = self.drifted.holders
         return Link(

@@ -5,30 +5,30 @@ from typing import Final, TypeAlias
 
 from correlator.detector.rollouts import autoscaled_by
 from correlator.finding import Finding, Incomplete
-from correlator.live.source import Kind, KindUnavailable, Live
+from correlator.live.source import Kind, KindUnavailable, Live, NamespacesUnavailable
 from glasswarden.kube.paths import path_of
 
-Scaled: TypeAlias = tuple[str, str, str]
-"""Kind, namespace and name."""
+Scaled: TypeAlias = dict[tuple[str, str, str], tuple[int, int]]
+"""By kind, namespace and name: the fewest and the most replicas."""
 
 _REPLICAS: Final = path_of("spec", "replicas")
 _KUBERNETES: Final = Kind("autoscaling", "v2", "HorizontalPodAutoscaler")
 _KINDS: Final = (_KUBERNETES, Kind("keda.sh", "v1alpha1", "ScaledObject"))
 
 
-def autoscaled_in(
-    live: Live, findings: Sequence[Finding]
-) -> tuple[frozenset[Scaled], list[Incomplete]]:
+def autoscaled_in(live: Live, findings: Sequence[Finding]) -> tuple[Scaled, list[Incomplete]]:
     """Return what is scaled where *findings* are, and what could not be looked at."""
     if not any(each.field == _REPLICAS for each in findings):
-        return frozenset(), []
+        return {}, []
     namespaces = frozenset(each.ref.namespace for each in findings)
-    scaled: set[Scaled] = set()
+    scaled: Scaled = {}
     unseen: list[Incomplete] = []
     for kind in _KINDS:
         try:
             scaled.update(map(autoscaled_by, live.objects(kind, namespaces)))
+        except NamespacesUnavailable as error:
+            unseen += [error.incomplete] if error.namespaces else []
         except KindUnavailable as error:
             if kind is _KUBERNETES:
                 unseen.append(error.incomplete)
-    return frozenset(scaled), unseen
+    return scaled, unseen

@@ -8,7 +8,13 @@ from urllib.parse import quote
 import msgspec
 
 from correlator.live.schemas import Schemas
-from correlator.live.source import Kind, KindUnavailable, KindUnknown, Scope
+from correlator.live.source import (
+    Kind,
+    KindUnavailable,
+    KindUnknown,
+    NamespacesUnavailable,
+    Scope,
+)
 from glasswarden.cluster.apiserver import (
     ApiServer,
     ApiServerError,
@@ -41,6 +47,18 @@ _NEVER_DECLARED: Final = frozenset(
 )  # fmt: skip
 """Kinds that controllers make by the thousand and no repository declares: no orphans are there."""
 
+
+class _Metadata(msgspec.Struct, frozen=True):
+    resource_version: str = msgspec.field(default="", name="resourceVersion")
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    items: list[dict[str, Any]] | None = None
+
+
+_decode_page: Final = msgspec.json.Decoder(_Page).decode
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -73,10 +91,23 @@ class ClusterLive:
             except Forbidden:
                 if self._scope.namespace or not resource.namespaced:
                     raise
-                for namespace in sorted(namespaces):
-                    yield from self._listed(kind, resource, namespace, _FULL)
+                yield from self._by_namespace(kind, resource, namespaces)
         except ApiServerError as error:
             raise KindUnavailable(kind, reason_of(error)) from error
+
+    def _by_namespace(
+        self, kind: Kind, resource: Resource, namespaces: frozenset[str]
+    ) -> Iterator[Object]:
+        forbidden = set()
+        for namespace in sorted(namespaces):
+            try:
+                yield from self._listed(kind, resource, namespace, _FULL)
+            except Forbidden:
+                forbidden.add(namespace)
+        if forbidden == namespaces:
+            raise KindUnavailable(kind, "no right to list it")
+        why = "no right to list it" if forbidden else "no right to list it in other namespaces"
+        raise NamespacesUnavailable(kind, frozenset(forbidden), why)
 
     def anywhere(self, kind: Kind, name: str = "") -> Iterator[Object]:
         """Yield the objects of *kind* in all namespaces, or those that are called *name*."""
@@ -100,6 +131,8 @@ class ClusterLive:
         kind = Kind(ref.group, ref.version, ref.kind)
         try:
             return _decode(self._server.fetch(self.resource_of(kind).url(ref.namespace, ref.name)))
+        except msgspec.DecodeError as error:
+            raise KindUnavailable(str(ref), f"what is served is no object: {error}") from error
         except NotFound:
             return None
         except Forbidden as error:
@@ -147,19 +180,27 @@ class ClusterLive:
         while True:
             url = f"{resource.url(namespace)}?limit={PAGE}&continue={quote(token)}{only}"
             try:
-                page = _decode(self._server.fetch(url, accept))
+                page = _page(self._server.fetch(url, accept))
             except Expired:
                 restarts += 1
                 if not token or restarts > MOST_RESTARTS:
                     raise
                 token = ""  # from the beginning: objects may come twice, none is left out
                 continue
-            self.versions[kind] = page["metadata"].get("resourceVersion", "")
-            for item in page.get("items") or ():
+            self.versions[kind] = page.metadata.resource_version
+            for item in page.items or ():
                 yield {**item, **head}
-            token = page["metadata"].get("continue", "")
+            token = page.metadata.continue_
             if not token:
                 return
+
+
+def _page(body: bytes) -> _Page:
+    """Return the page that *body* is; what a server behind an API group sends may be anything."""
+    try:
+        return _decode_page(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ApiServerError(f"what is served is no list: {error}") from error
 
 
 def reason_of(error: ApiServerError) -> str:

@@ -45,10 +45,12 @@ class Schemas:
 
 
 def _by_kind(document: dict[str, Any], group: str) -> list[tuple[str, Any]]:
-    schemas = document.get("components", {}).get("schemas", {})
+    found = document.get("components")
+    schemas = found.get("schemas") if isinstance(found, dict) else None
     return [
         (each["kind"], schema)
-        for schema in schemas.values()
-        for each in schema.get("x-kubernetes-group-version-kind", ())
-        if each.get("group") == group
+        for schema in (schemas.values() if isinstance(schemas, dict) else ())
+        if isinstance(schema, dict)
+        for each in schema.get("x-kubernetes-group-version-kind") or ()
+        if isinstance(each, dict) and each.get("group") == group and "kind" in each
     ]

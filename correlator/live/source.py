@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from correlator.finding import Incomplete
+from correlator.finding import Hidden, Incomplete
 from glasswarden.kube.compare import Value
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.kube.paths import Path
@@ -29,6 +29,18 @@ class KindUnavailable(Exception):
         super().__init__(f"{what}: {why}")
         kinds = (what.name,) if isinstance(what, Kind) else ()
         self.incomplete = Incomplete(str(what), why, kinds=kinds)
+
+
+class NamespacesUnavailable(KindUnavailable):
+    """Not all namespaces can be looked at: all objects of the others were yielded."""
+
+    def __init__(self, kind: Kind, namespaces: frozenset[str], why: str) -> None:
+        """Tell that *namespaces* were not seen of those that matter, and others neither."""
+        super().__init__(kind, why)
+        self.namespaces = namespaces
+        what = f"{kind} in {', '.join(sorted(namespaces))}" if namespaces else f"orphans of {kind}"
+        hides = Hidden.ANY if namespaces else Hidden.ORPHANS
+        self.incomplete = Incomplete(what, why, hides, (kind.name,))
 
 
 class KindUnknown(KindUnavailable):

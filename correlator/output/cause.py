@@ -1,6 +1,6 @@
 """Who did it, in words: a cell for a table, a sentence below it."""
 
-from correlator.finding import Finding, time_as_text
+from correlator.finding import Class, Finding, time_as_text
 from correlator.link.link import Link, State
 from correlator.output.text import NOTHING
 from glasswarden.printable import printable
@@ -12,7 +12,16 @@ def who_text(finding: Finding) -> str:
     if link is None:
         return NOTHING
     # The audit log may name who did what no record explains.
-    return printable(_actor(link)) or f"({link.state})"
+    return printable(_actor(link) or _manager(finding, link)) or f"({link.state})"
+
+
+def _manager(finding: Finding, link: Link) -> str:
+    """Return, in brackets, which program it was left to: not a person's name, and not proven."""
+    if link.state is not State.DELEGATED:
+        return ""
+    is_told = finding.verdict is not None and finding.verdict.kind is Class.SYNC_AVAILABILITY
+    name = link.manager or (finding.source if is_told else "")
+    return f"[{name}]" if name else ""
 
 
 def ticket_text(finding: Finding) -> str:

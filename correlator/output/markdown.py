@@ -1,10 +1,10 @@
 """Markdown, for a pull request or the notes of a review."""
 
-import re
 from typing import Final
 
 from correlator.finding import Finding, Result, time_as_text
 from correlator.output.cause import cause_text, ticket_text, who_text
+from correlator.output.harmless import code_cell, markdown
 from correlator.output.text import (
     NOTHING,
     declared_text,
@@ -15,7 +15,6 @@ from correlator.output.text import (
 )
 from glasswarden.printable import printable
 
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
 _LONGEST: Final = 120
 _HEADINGS: Final = ("object", "field", "Git", "live", "since", "class", "cause", "response")
 _CAUSE_HEADINGS: Final = ("who", "ticket")
@@ -36,16 +35,18 @@ def render_markdown(result: Result) -> str:
         ]
     else:
         lines += [f"{nothing_text(result)}.", ""]
+    if result.remarks:
+        lines += [*(f"- {markdown(each)}" for each in result.remarks), ""]
     if result.incomplete:
         lines += ["## Not looked at", ""]
-        lines += [f"- {_escaped(each.what)}: {_escaped(each.why)}" for each in result.incomplete]
+        lines += [f"- {markdown(each.what)}: {markdown(each.why)}" for each in result.incomplete]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _row(finding: Finding, *, linked: bool) -> str:
     verdict = finding.verdict
     cells = [
-        _escaped(object_text(finding)),
+        markdown(object_text(finding)),
         _code(field_text(finding)),
         _code(declared_text(finding)),
         _code(live_text(finding)),
@@ -53,7 +54,7 @@ def _row(finding: Finding, *, linked: bool) -> str:
         *((verdict.kind, verdict.cause, verdict.response) if verdict else (NOTHING,) * 3),
     ]
     if linked:
-        cells += [_escaped(who_text(finding)), _escaped(ticket_text(finding))]
+        cells += [markdown(who_text(finding)), markdown(ticket_text(finding))]
     return f"| {' | '.join(cells)} |"
 
 
@@ -61,10 +62,10 @@ def _detail(finding: Finding) -> list[str]:
     verdict = finding.verdict
     if verdict is None:
         return []
-    title = f"## {_escaped(object_text(finding))}, {_code(field_text(finding))}"
+    title = f"## {markdown(object_text(finding))}, {_code(field_text(finding))}"
     lines = [title, "", f"{_sentence(verdict.reason)}.", ""]
     if finding.link is not None:
-        lines += [f"Who: {_escaped(cause_text(finding.link))}.", ""]
+        lines += [f"Who: {markdown(cause_text(finding.link))}.", ""]
     lines += ["Verify:", "", *_block(verdict.verify), ""]
     if verdict.suggestion:
         lines += ["Suggestion:", "", *_block(verdict.suggestion), ""]
@@ -72,7 +73,7 @@ def _detail(finding: Finding) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    return _escaped(text[:1].upper() + text[1:])
+    return markdown(text[:1].upper() + text[1:])
 
 
 def _block(text: str) -> list[str]:
@@ -80,12 +81,4 @@ def _block(text: str) -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Return *text* as code in a cell: fenced so that nothing in it ends the code or the cell."""
-    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    if "`" in cut:
-        return _escaped(cut)
-    return f"`{cut.replace('|', chr(92) + '|')}`"
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", printable(text))
+    return code_cell(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")

@@ -9,6 +9,7 @@ from correlator.link.link import State
 from correlator.output.cause import cause_text, ticket_text, who_text
 from correlator.output.text import (
     NOTHING,
+    columns_of,
     declared_text,
     field_text,
     live_text,
@@ -21,6 +22,8 @@ _HEADINGS: Final = ("OBJECT", "FIELD", "GIT", "LIVE", "SINCE", "RESPONSE")
 _CAUSE_HEADINGS: Final = ("WHO", "TICKET")
 _NARROWEST: Final = 8
 _GAP: Final = "  "
+_FILLER: Final = "\ue000"
+"""A character that nothing printable holds: it is for private use."""
 
 
 def render_table(result: Result, width: int) -> str:
@@ -29,6 +32,7 @@ def render_table(result: Result, width: int) -> str:
     if result.findings:
         parts += _rows(result.findings, width)
     parts.append(_summary(result))
+    parts += [line for each in result.remarks for line in ("", *_indented(printable(each), width))]
     parts += _unseen(result.incomplete, width)
     return "\n".join(parts)
 
@@ -66,7 +70,7 @@ def _cause_cells(finding: Finding) -> tuple[str, ...]:
 
 def _widths(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
     """Give each column what it wants; where that is too much, the widest ones yield."""
-    wanted = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    wanted = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
     room = max(width, len(wanted) * (_NARROWEST + len(_GAP))) - len(_GAP) * (len(wanted) - 1)
     while sum(wanted) > room:
         wanted[wanted.index(max(wanted))] -= 1
@@ -74,20 +78,34 @@ def _widths(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    cut = [_cut(cell, size).ljust(size) for cell, size in zip(cells, widths, strict=True)]
-    return _GAP.join(cut).rstrip()
+    cut = [_cut(cell, size) for cell, size in zip(cells, widths, strict=True)]
+    sized = zip(cut, widths, strict=True)
+    return _GAP.join(cell + " " * (size - columns_of(cell)) for cell, size in sized).rstrip()
 
 
 def _cut(text: str, size: int) -> str:
     """Return *text* with its middle left out where it is too long: paths differ at their ends."""
-    if len(text) <= size:
+    if columns_of(text) <= size:
         return text
     head = (size - 1) // 3
-    return f"{text[:head]}…{text[len(text) - (size - 1 - head) :]}"
+    return f"{_begin(text, head)}…{_begin(text[::-1], size - 1 - head)[::-1]}"
+
+
+def _begin(text: str, size: int) -> str:
+    """Return as much of *text* as fits *size* columns."""
+    end = len(text) if size > 0 else 0
+    while columns_of(text[:end]) > size:
+        end = min(end - 1, size)
+    return text[:end]
 
 
 def _indented(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, max(width, 20), initial_indent="    ", subsequent_indent="    ")
+    # Wide characters count as two by standing for two while lines are broken; a line may end
+    # between them, and is one column longer then.
+    padded = "".join(char + _FILLER * (columns_of(char) - 1) for char in text)
+    room = max(width, 20) - (_FILLER in padded)
+    lines = textwrap.wrap(padded, room, initial_indent="    ", subsequent_indent="    ")
+    return [line.replace(_FILLER, "") for line in lines]
 
 
 def _summary(result: Result) -> str:

@@ -1,6 +1,7 @@
 """Values and names as text that is safe to print: nothing in a cluster may steer a terminal."""
 
 import json
+import unicodedata
 from typing import Final
 
 from correlator.finding import UNKNOWN, Finding, Result
@@ -18,6 +19,13 @@ def value_text(value: Value) -> str:
     if isinstance(value, str):
         return printable(value) or '""'
     return printable(json.dumps(value, ensure_ascii=False))
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns *text* takes on a terminal: two for each wide character."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def nothing_text(result: Result) -> str:

@@ -21,7 +21,17 @@ from correlator.report.model import (
     Write,
 )
 from correlator.report.summary import summary_of
-from correlator.standing import UNKNOWN, Answer, Standings
+from correlator.report.unrecorded import target
+from correlator.standing import (
+    OBJECT,
+    UNKNOWN,
+    Answer,
+    Standing,
+    Standings,
+    Written,
+    last_words,
+    writes_in,
+)
 from glasswarden.ledger.attempts import writes_of
 from glasswarden.ledger.record import Attempt, ChangedField, Cut
 
@@ -35,7 +45,9 @@ class Surroundings:
     witnesses: Mapping[str, Witness] = field(default_factory=dict)
     """What the audit log says about records, by their ids."""
 
-    unexplained: tuple[Unexplained, ...] = ()
+    unexplained: tuple[Unexplained, ...] | None = None
+    """What differs from Git and no record explains; none where nobody compared."""
+
     unrecorded: tuple[Seen, ...] = ()
     """What the audit log shows beside the records."""
 
@@ -43,6 +55,8 @@ class Surroundings:
         verdict=Answer.UNKNOWN, statement="The ledger was not verified for this report."
     )
     incomplete: tuple[str, ...] = ()
+    repository: tuple[str, ...] = ("--repo", "DIR", "--path", "FOLDER")
+    """How a command names the files that declare what was changed."""
 
 
 def compose(
@@ -50,14 +64,14 @@ def compose(
 ) -> Report:
     """Return the report about *attempts*, which are given oldest first."""
     tries = writes_of(attempts)
-    last = _last_words(tries)
-    writes = tuple(_write(group, last, around) for group in tries)
+    standing = _standings(tries, around)
+    writes = tuple(_write(group, standing, around) for group in tries)
     draft = Report(
         made=now,
         scope=scope,
         summary=(),
         writes=writes,
-        unexplained=around.unexplained,
+        unexplained=around.unexplained or (),
         unrecorded=around.unrecorded,
         obligations=tuple(_obligations(writes, around)),
         integrity=around.integrity,
@@ -66,26 +80,46 @@ def compose(
     return msgspec.structs.replace(draft, summary=summary_of(draft))
 
 
-_Field: TypeAlias = tuple[str, str, str]
+_Field: TypeAlias = tuple[str, ...]
+_Standing: TypeAlias = dict[tuple[str, str], Standing]
+"""How what a record changed at a path stands; of what was set again later there is nothing."""
 
 
-def _last_words(tries: Sequence[tuple[Attempt, ...]]) -> dict[_Field, str]:
-    """Return, for each field that was changed, the record that changed it last."""
+def _standings(tries: Sequence[tuple[Attempt, ...]], around: Surroundings) -> _Standing:
+    written: dict[_Field, list[Written]] = {}
+    stored = {group[-1].id: _stored(group, around) for group in tries}
+    for attempt in (group[-1] for group in tries):
+        if attempt.verdict == "allow" and stored[attempt.id] is not Answer.NO:
+            for change in writes_in(attempt):
+                written.setdefault(_field(attempt, change), []).append((attempt, change))
     return {
-        _field(group[-1], change): group[-1].id
-        for group in tries
-        if group[-1].verdict == "allow"
-        for change in group[-1].changes
+        (attempt.id, change.path): standing
+        for writes in written.values()
+        for attempt, change, standing in last_words(
+            reversed(writes), around.standing, lambda each: stored[each.id] is Answer.YES
+        )
     }
 
 
 def _field(attempt: Attempt, change: ChangedField) -> _Field:
+    if change.path == OBJECT:
+        # What is created has no uid yet, and what comes after it has another one.
+        return attempt.cluster, attempt.group, attempt.kind, attempt.namespace, attempt.name
     return attempt.cluster, attempt.object_uid, change.path
 
 
-def _write(group: tuple[Attempt, ...], last: dict[_Field, str], around: Surroundings) -> Write:
+def _stored(group: tuple[Attempt, ...], around: Surroundings) -> Answer:
+    witness = _witness(group, around)
+    return _STORED[witness.stored if witness else None]
+
+
+def _witness(group: tuple[Attempt, ...], around: Surroundings) -> Witness | None:
+    return around.witnesses.get(group[-1].id)
+
+
+def _write(group: tuple[Attempt, ...], standing: _Standing, around: Surroundings) -> Write:
     attempt = group[-1]
-    witness = around.witnesses.get(attempt.id)
+    witness = _witness(group, around)
     return Write(
         records=tuple(each.id for each in group),
         time=attempt.time,
@@ -95,7 +129,7 @@ def _write(group: tuple[Attempt, ...], last: dict[_Field, str], around: Surround
         impersonator=witness.user if witness and witness.user != attempt.actor else "",
         address=witness.source if witness else "",
         user_agent=witness.user_agent if witness else "",
-        stored=_STORED[witness.stored if witness else None],
+        stored=_stored(group, around),
         groups=attempt.groups,
         verb=attempt.inferred_verb,
         operation=attempt.operation,
@@ -111,7 +145,10 @@ def _write(group: tuple[Attempt, ...], last: dict[_Field, str], around: Surround
         grant_expires=attempt.grant_expires,
         approver=attempt.approver,
         outcome=attempt.outcome,
-        changes=tuple(_change(attempt, change, last, around) for change in attempt.changes),
+        changes=tuple(
+            _change(attempt, change, standing, is_lost=_stored(group, around) is Answer.NO)
+            for change in writes_in(attempt)
+        ),
         unlisted=attempt.unlisted,
     )
 
@@ -138,20 +175,25 @@ def _owner(attempt: Attempt) -> str:
 
 
 def _change(
-    attempt: Attempt, change: ChangedField, last: dict[_Field, str], around: Surroundings
+    attempt: Attempt, change: ChangedField, standing: _Standing, *, is_lost: bool
 ) -> Change:
-    stored: dict[str, Any] = {}
+    told: dict[str, Any] = {}
     for name in ("old", "new"):
-        stored[name] = getattr(change, name)
-        stored[f"{name}_note"] = _note(
+        told[name] = getattr(change, name)
+        told[f"{name}_note"] = _note(
             getattr(change, f"{name}_masked"), getattr(change, f"{name}_cut")
         )
-    if attempt.verdict == "allow":
-        stored["superseded"] = last[_field(attempt, change)] != attempt.id
-        if not stored["superseded"]:
-            standing = around.standing(attempt, change)
-            stored |= {"live": standing.live, "git": standing.git}
-    return Change(path=change.path, manager=change.manager, **stored)
+    if change.path == OBJECT:
+        told[_WHOLE.get(attempt.operation, "new_note")] = "(the object)"
+    if attempt.verdict == "allow" and not is_lost:
+        found = standing.get((attempt.id, change.path))
+        told |= {"live": found.live, "git": found.git} if found else {"superseded": True}
+    if is_lost:
+        told["live"] = Answer.NO
+    return Change(path=change.path, manager=change.manager, **told)
+
+
+_WHOLE: Final = {"CREATE": "new_note", "DELETE": "old_note"}
 
 
 def _note(masked: str, cut: Cut | None) -> str:
@@ -172,28 +214,45 @@ def _obligations(writes: Sequence[Write], around: Surroundings) -> Iterable[Obli
                 subject=write.subject,
                 path=change.path,
                 why=_why(write, change, around),
-                command=_command(write, around),
+                command=_command(write, change, around),
             )
+    for each in around.unexplained or ():
+        yield Obligation(
+            subject=each.subject, path=each.path, why=_unlike(each), command=each.command
+        )
+    for seen in around.unrecorded if around.unexplained is None else ():
+        why = f"written without a record ({seen.sort}); nobody compared with Git what stands there"
+        yield Obligation(subject=seen.subject, path=OBJECT, why=why, command=seen.command)
+
+
+def _unlike(each: Unexplained) -> str:
+    where = f"; put it back, or change {each.origin}" if each.origin else ""
+    return f"not as Git says, {each.why}{where}"
 
 
 def _why(write: Write, change: Change, around: Surroundings) -> str:
-    where = "not in Git" if change.git is Answer.NO else "not known to be in Git"
+    is_gone = change.path == OBJECT and write.operation == "DELETE"
+    live = "still gone" if is_gone else "still live"
+    told = {Answer.NO: "not in Git", Answer.UNKNOWN: "not known to be in Git"}
+    where = "still in Git" if is_gone and change.git is Answer.NO else told[change.git]
     if write.grant and write.grant in around.open_grants:
-        return f"still live, {where}; the grant is open"
+        return f"{live}, {where}; the grant is open"
     if write.grant:
-        return f"overdue: still live, {where}, and the grant has ended"
-    return f"still live, {where}"
+        return f"overdue: {live}, {where}, and the grant has ended"
+    return f"{live}, {where}"
 
 
-def _command(write: Write, around: Surroundings) -> str:
+def _command(write: Write, change: Change, around: Surroundings) -> str:
     """Return what to type next: back to Git while the fix is needed, or back from it."""
+    named = target(write.subject)
+    if change.path == OBJECT and write.operation == "CREATE":
+        # Git needs a manifest of its own for it, which nobody can derive from a change.
+        return shlex.join(["kubectl", "get", *named, "-o", "yaml"])
     if write.ticket:
-        return f"glasswarden backport --ticket {shlex.quote(write.ticket)} --repo DIR"
+        prune = ["--prune"] if change.path == OBJECT else []
+        return shlex.join(
+            ["glasswarden", "backport", "--ticket", write.ticket, *around.repository, *prune]
+        )
     if write.grant in around.open_grants:
-        return f"kubectl glasswarden close {_target(write.subject)} --outcome backported"
-    return f"glasswarden blame {_target(write.subject)}"
-
-
-def _target(subject: Subject) -> str:
-    name = f"{subject.kind.lower()}/{subject.name}"
-    return f"{name} -n {subject.namespace}" if subject.namespace else name
+        return shlex.join(["kubectl", "glasswarden", "close", *named, "--outcome", "backported"])
+    return shlex.join(["glasswarden", "blame", *named])

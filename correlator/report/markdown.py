@@ -1,10 +1,16 @@
 """The report as Markdown: for a ticket, a wiki, a pull request."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
-from correlator.report.model import Report, Write
-from correlator.report.words import after, before, code, deed, fate, markdown, moment
-from correlator.standing import Answer
+from correlator.output.harmless import code, code_cell, markdown
+from correlator.report import words
+from correlator.report.model import Change, Report, Subject, Write
+from correlator.report.model import Seen as Unrecorded
+from correlator.report.words import after, before, fate, moment, value
+
+_COLUMNS: Final = ("time", "who", "with", "under", "object", "field", "before")
 
 
 def render_markdown(report: Report, title: str) -> str:
@@ -16,19 +22,22 @@ def _lines(report: Report, title: str) -> Iterator[str]:
     yield f"# {markdown(title)}"
     yield ""
     yield from (f"- {markdown(line)}" for line in report.summary)
-    yield from _section("What happened", [_event(write) for write in report.writes])
-    yield from _section("Every change", list(_changes(report)))
+    told = _Told(several=report.is_of_several)
+    yield from _section("What happened", list(map(told.event, report.happened)))
+    yield from _section("Every change", list(told.changes(report)))
+    yield from _section("Refused", list(told.refused(report)))
     yield from _section(
         "Unexplained",
         [
-            f"- {markdown(str(each.subject))} {code(each.path)}: {markdown(each.why)}"
+            f"- {told.where(each.subject)} {code(each.path)},"
+            f" {code(value(each.declared))} → {code(value(each.live))}: {markdown(each.why)}"
             for each in report.unexplained
         ],
     )
     yield from _section(
         "Without a record",
         [
-            f"- **{moment(each.time)}** {markdown(str(each.subject))}: {markdown(each.what)}."
+            f"- **{moment(each.time)}** {told.where(each.subject)}: {markdown(each.what)}."
             f" {code(each.command)}"
             for each in report.unrecorded
         ],
@@ -36,7 +45,7 @@ def _lines(report: Report, title: str) -> Iterator[str]:
     yield from _section(
         "Left to do",
         [
-            f"- {markdown(str(each.subject))} {code(each.path)}: {markdown(each.why)}."
+            f"- {told.where(each.subject)} {code(each.path)}: {markdown(each.why)}."
             f" {code(each.command)}"
             for each in report.obligations
         ],
@@ -52,51 +61,95 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
         yield from ("", f"## {title}", "", *lines)
 
 
-def _event(write: Write) -> str:
-    verdict = "was refused" if write.is_denied else "was allowed"
-    words = [
-        f"- **{moment(write.time)}** {markdown(write.actor)}{_behind(write)}:",
-        f"{markdown(deed(write))} {markdown(str(write.subject))}",
-        f"{verdict}{_unstored(write)} ({markdown(write.clause)}{_tries(write)}).",
-    ]
-    if write.ticket:
-        words.append(f"{markdown(write.ticket)}: {markdown(write.reason)}.".replace(": .", "."))
-    return " ".join(words)
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Tells of writes, with their clusters where there are several."""
+
+    several: bool
+
+    def where(self, subject: Subject) -> str:
+        return markdown(words.where(subject, several=self.several))
+
+    def event(self, each: Write | Unrecorded) -> str:
+        who = f"- **{moment(each.time)}** {markdown(each.actor)}{_behind(each)}:"
+        subject = words.where(each.subject, several=self.several)
+        if isinstance(each, Unrecorded):
+            return f"{who} {markdown(words.passed(each, subject))}, without a record ({each.sort})."
+        said = [who, markdown(words.deed(each, subject)), f"{_verdict(each)}."]
+        if each.ticket:
+            said.append(f"{markdown(each.ticket)}: {markdown(each.reason)}.".replace(": .", "."))
+        return " ".join(said)
+
+    def changes(self, report: Report) -> Iterator[str]:
+        if not report.changing:
+            return
+        yield from _head(
+            "time", "who", "with", "under", "object", "field", "before", "after", "now"
+        )
+        for write in report.changing:
+            for change in write.changes:
+                yield _row(*self._cells(write, change), fate(change, write))
+            if write.unlisted:
+                yield _row(
+                    moment(write.time), *["…"] * 4, f"{write.unlisted} more fields", *[""] * 3
+                )
+
+    def refused(self, report: Report) -> Iterator[str]:
+        if not report.denied:
+            return
+        yield from _head(*_COLUMNS, "wanted")
+        for write in report.denied:
+            for change in write.changes:
+                yield _row(*self._cells(write, change))
+            if not write.changes:
+                yield _row(*self._begin(write, write.manager), "", "", "")
+            if write.unlisted:
+                yield _row(*_more(write), "", "")
+
+    def _cells(self, write: Write, change: Change) -> tuple[str, ...]:
+        field = (change.path, before(change), after(change))
+        return (*self._begin(write, change.manager or write.manager), *map(code_cell, field))
+
+    def _begin(self, write: Write, manager: str) -> tuple[str, ...]:
+        return (
+            moment(write.time),
+            markdown(write.actor),
+            markdown(manager),
+            markdown(words.under(write)),
+            self.where(write.subject),
+        )
 
 
-def _behind(write: Write) -> str:
-    posed = f" (posed as by {markdown(write.impersonator)})" if write.impersonator else ""
-    return f"{posed} from {code(write.address)}" if write.address else posed
+def _more(write: Write) -> tuple[str, ...]:
+    return moment(write.time), "…", "…", "…", "…", f"{write.unlisted} more fields"
+
+
+def _head(*names: str) -> tuple[str, str]:
+    return _row(*names), _row(*["---"] * len(names))
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _verdict(write: Write) -> str:
+    told = f"({markdown(write.clause)}{_tries(write)})"
+    if words.is_act(write):
+        return f"{_unstored(write)} {told}".lstrip(" ,")
+    return f"{'was refused' if write.is_denied else 'was allowed'}{_unstored(write)} {told}"
+
+
+def _behind(each: Write | Unrecorded) -> str:
+    posed = f" (posed as by {markdown(each.impersonator)})" if each.impersonator else ""
+    return f"{posed} from {code(each.address)}" if each.address else posed
 
 
 def _unstored(write: Write) -> str:
-    is_lost = write.stored is Answer.NO and not write.is_denied
-    return ", and was not stored after all" if is_lost else ""
+    return ", and was not stored after all" if write.is_lost else ""
 
 
 def _tries(write: Write) -> str:
     return f", asked {len(write.records)} times" if len(write.records) > 1 else ""
-
-
-def _changes(report: Report) -> Iterator[str]:
-    if not any(write.changes for write in report.admitted):
-        return
-    yield "| time | who | object | field | before | after | now |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
-    for write in report.admitted:
-        for change in write.changes:
-            cells = (
-                moment(write.time),
-                markdown(write.actor),
-                markdown(str(write.subject)),
-                code(change.path),
-                code(before(change)),
-                code(after(change)),
-                fate(change),
-            )
-            yield f"| {' | '.join(cells)} |"
-        if write.unlisted:
-            yield f"| {moment(write.time)} | … | … | {write.unlisted} more fields | | | |"
 
 
 def _integrity(report: Report) -> Iterator[str]:

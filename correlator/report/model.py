@@ -104,13 +104,31 @@ class Write(_Part, frozen=True, kw_only=True, omit_defaults=True):
         """Whether the write was refused."""
         return self.verdict == "deny"
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was let in, and never stored."""
+        return not self.is_denied and self.stored is Answer.NO
 
-class Unexplained(_Part, frozen=True, kw_only=True):
-    """A drifted field without a name."""
+    @property
+    def is_change(self) -> bool:
+        """Whether anything was to change: asking for a grant alone changes nothing."""
+        return bool(self.changes or self.unlisted)
+
+
+class Unexplained(_Part, frozen=True, kw_only=True, omit_defaults=True):
+    """A drifted field that no record explains."""
 
     subject: Subject
     path: str
-    why: str
+    declared: Annotated[Any, Meta(description="By Git; absent where it says nothing of it.")] = (
+        msgspec.UNSET
+    )
+    live: Annotated[Any, Meta(description="Absent where there is none.")] = msgspec.UNSET
+    why: Annotated[str, Meta(description="Why no record explains it.")]
+    actor: Annotated[str, Meta(description="Who did it, where the audit log proves that.")] = ""
+    time: datetime | None = None
+    origin: Annotated[str, Meta(description="The file that declares the object.")] = ""
+    command: str = ""
 
 
 class Seen(_Part, frozen=True, kw_only=True):
@@ -121,8 +139,12 @@ class Seen(_Part, frozen=True, kw_only=True):
     subject: Subject
     actor: str
     impersonator: str = ""
+    controller: Annotated[bool, Meta(description="A reconciler did it, and nobody by hand.")] = (
+        False
+    )
     address: str = ""
     user_agent: str = ""
+    did: Annotated[str, Meta(description="What was done, as in: lead *patched it*.")] = ""
     what: Annotated[str, Meta(description="What was done, by whom and why it has no record.")]
     response: str
     command: str
@@ -167,9 +189,31 @@ class Report(_Part, frozen=True, kw_only=True):
         return tuple(write for write in self.writes if not write.is_denied)
 
     @property
+    def changing(self) -> tuple[Write, ...]:
+        """The writes that were let in and were to change something."""
+        return tuple(write for write in self.admitted if write.is_change)
+
+    @property
+    def by_hand(self) -> tuple[Write | Seen, ...]:
+        """What people changed, with and without a record, in its order."""
+        past = [each for each in self.unrecorded if not each.controller]
+        both: list[Write | Seen] = [*self.changing, *past]
+        return tuple(sorted(both, key=lambda each: each.time))
+
+    @property
     def denied(self) -> tuple[Write, ...]:
         """The writes that were refused."""
         return tuple(write for write in self.writes if write.is_denied)
+
+    @property
+    def happened(self) -> tuple[Write | Seen, ...]:
+        """The writes with and without a record, in their order."""
+        return tuple(sorted((*self.writes, *self.unrecorded), key=lambda each: each.time))
+
+    @property
+    def is_of_several(self) -> bool:
+        """Whether it is about more than one cluster."""
+        return len({each.subject.cluster for each in self.happened}) > 1
 
 
 def as_json(report: Report) -> bytes:

@@ -41,13 +41,14 @@ def render_page(report: Report, title: str) -> str:
         tiles=list(tiles_of(report)),
         chores=chores_of(report),
         timeline=timeline_of(report),
+        several=report.is_of_several,
     )
 
 
 def tiles_of(report: Report) -> Iterator[Tile]:
     """Yield what somebody sees who looks for a second."""
     due, unexplained = len(report.obligations), len(report.unexplained)
-    yield Tile("written by hand", str(len(report.admitted)))
+    yield Tile("written by hand", str(len(report.by_hand)))
     yield Tile("refused", str(len(report.denied)))
     yield Tile("left to do", str(due), "due" if due else "good")
     if unexplained:
@@ -92,6 +93,10 @@ PAGES.filters |= {
     "after": words.after,
     "before": words.before,
     "deed": words.deed,
+    "passed": words.passed,
+    "under": words.under,
+    "value": words.value,
+    "where": words.where,
     "fate": words.fate,
     "moment": words.moment,
     "mood": mood,

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
-from correlator.report.model import Report, Scope, Write
+from correlator.report.model import Report, Scope, Seen, Write
 from correlator.standing import Answer
 
 
@@ -18,29 +19,45 @@ def summary_of(report: Report) -> tuple[str, ...]:
     )
 
 
+def title_of(scope: Scope) -> str:
+    """Return what a report about *scope* is called."""
+    return f"Changes by hand: {about(scope) or 'all'}"
+
+
+def about(scope: Scope) -> str:
+    """Return what was asked about; nothing where everything was."""
+    named = [scope.ticket, scope.app, scope.namespace, scope.actor]
+    named += [f"cluster {scope.cluster}"] if scope.cluster else []
+    named += [f"since {_minute(scope.since)} UTC"] if scope.since else []
+    named += [f"until {_minute(scope.until)} UTC"] if scope.until else []
+    return ", ".join(filter(None, named))
+
+
 def _what_happened(report: Report) -> str:
-    admitted = report.admitted
-    about = _about(report.scope)
-    if not admitted:
-        return f"{about}: nothing was changed by hand."
-    people = sorted({write.actor for write in admitted})
-    objects = {(write.subject.cluster, write.subject.uid, str(write.subject)) for write in admitted}
-    first, last = admitted[0].time, admitted[-1].time
+    by_hand = report.by_hand
+    what = about(report.scope) or "All writes"
+    if not by_hand:
+        return f"{what}: nothing was changed by hand."
+    people = sorted({each.actor for each in by_hand})
+    objects = {(each.subject.cluster, str(each.subject)) for each in by_hand}
+    past = sum(isinstance(each, Seen) for each in by_hand)
+    unrecorded = f"; {past} of them without a record, by the audit log" if past else ""
     return (
-        f"{about}: {_count(len(admitted), 'write')} by hand to {_count(len(objects), 'object')},"
-        f" by {_listed(people)}, {_span(first, last)}."
+        f"{what}: {_count(len(by_hand), 'write')} by hand to {_count(len(objects), 'object')},"
+        f" by {_listed(people)}, {_span(by_hand[0].time, by_hand[-1].time)}{unrecorded}."
     )
 
 
-def _about(scope: Scope) -> str:
-    named = [scope.ticket, scope.app, scope.namespace, scope.actor, scope.cluster]
-    return ", ".join(filter(None, named)) or "All writes"
+def _span(first: datetime, last: datetime) -> str:
+    start, end = _minute(first), _minute(last)
+    if start == end:
+        return f"at {start} UTC"
+    same_day = first.date() == last.date()
+    return f"from {start} to {f'{last:%H:%M}' if same_day else end} UTC"
 
 
-def _span(first: object, last: object) -> str:
-    start, end = f"{first:%Y-%m-%d %H:%M}", f"{last:%H:%M}"
-    same_day = f"{first:%Y-%m-%d}" == f"{last:%Y-%m-%d}"
-    return f"from {start} to {end if same_day else f'{last:%Y-%m-%d %H:%M}'} UTC"
+def _minute(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def _what_was_refused(denied: tuple[Write, ...]) -> str:
@@ -53,9 +70,9 @@ def _what_was_refused(denied: tuple[Write, ...]) -> str:
 def _what_became_of_it(report: Report) -> str:
     standing = Counter(
         change.live
-        for write in report.admitted
+        for write in report.changing
         for change in write.changes
-        if not change.superseded
+        if not change.superseded and not write.is_lost
     )
     if not standing:
         return "No field is left to look after."
@@ -71,8 +88,6 @@ def _what_became_of_it(report: Report) -> str:
 def _what_is_left(report: Report) -> str:
     unexplained = len(report.unexplained)
     beside = f" {_count(unexplained, 'drifted field')} unexplained." if unexplained else ""
-    if report.unrecorded:
-        beside += f" {_count(len(report.unrecorded), 'write')} without a record, by the audit log."
     if not report.obligations:
         return f"Nothing is known to be left to do.{beside}"
     return f"{_count(len(report.obligations), 'obligation')} open.{beside}"

@@ -5,8 +5,9 @@ import io
 from collections.abc import Iterator
 from typing import Final
 
-from correlator.report.model import Change, Report, Seen, Write
-from correlator.report.words import after, before, cell, moment
+from correlator.output.harmless import cell
+from correlator.report.model import Change, Report, Seen, Unexplained, Write
+from correlator.report.words import after, before, moment, value
 
 COLUMNS: Final = (
     "time",
@@ -46,6 +47,8 @@ def render_csv(report: Report) -> str:
             lines.writerow(map(cell, _cells(write, change)))
     for seen in report.unrecorded:
         lines.writerow(map(cell, _unrecorded(seen)))
+    for each in report.unexplained:
+        lines.writerow(map(cell, _unexplained(each)))
     return text.getvalue()
 
 
@@ -93,6 +96,27 @@ def _unrecorded(seen: Seen) -> Iterator[str]:
         "address": seen.address,
         "user_agent": seen.user_agent,
         "stored": "yes",
+    }
+    return (told.get(column, "") for column in COLUMNS)
+
+
+def _unexplained(each: Unexplained) -> Iterator[str]:
+    """Yield the cells of what no record explains: before is what Git says, after what is live."""
+    subject = each.subject
+    told = {
+        "time": moment(each.time) if each.time else "",
+        "cluster": subject.cluster,
+        "actor": each.actor,
+        "kind": subject.kind,
+        "namespace": subject.namespace,
+        "name": subject.name,
+        "verdict": "unexplained",
+        "reason": each.why,
+        "field": each.path,
+        "before": value(each.declared),
+        "after": value(each.live),
+        "live": "yes",
+        "git": "no",
     }
     return (told.get(column, "") for column in COLUMNS)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from correlator.report.model import Report, Write
-from correlator.report.words import clock, deed
+from correlator.report.model import Report, Seen, Write
+from correlator.report.words import clock, deed, passed
 from glasswarden.printable import printable
 
 WIDTH: Final = 920
@@ -32,7 +32,7 @@ class Mark:
     x: float
     y: float
     kind: str
-    """`allowed` or `refused`."""
+    """`allowed`, `refused`, or `past` for what got past the guard."""
     label: str
 
 
@@ -83,18 +83,18 @@ class Timeline:
 
 def timeline_of(report: Report) -> Timeline | None:
     """Return the timeline of *report*, none where nothing happened."""
-    if not report.writes:
+    happened = report.happened
+    if not happened:
         return None
-    names = _lane_names(report)
+    names = _lane_names(happened)
     lanes = {name: TOP + LANE * (index + 0.5) for index, name in enumerate(names)}
-    heights = [lanes.get(write.actor, lanes[names[-1]]) for write in report.writes]
-    times = [write.time for write in report.writes]
-    axis = _Axis(min(times), max(times))
+    heights = [lanes.get(each.actor, lanes[names[-1]]) for each in happened]
+    axis = _Axis(happened[0].time, happened[-1].time)
     return Timeline(
         height=TOP + LANE * len(names) + AXIS,
         lanes=tuple(Lane(y, name) for name, y in lanes.items()),
-        marks=tuple(_marks(report.writes, heights, axis)),
-        bars=tuple(_bars(report.writes, heights, axis)),
+        marks=tuple(_marks(happened, heights, axis)),
+        bars=tuple(_bars(happened, heights, axis)),
         ticks=tuple(_ticks(axis)),
     )
 
@@ -113,21 +113,29 @@ class _Axis:
         return round(left + min(1.0, share) * (right - left), 1)
 
 
-def _lane_names(report: Report) -> list[str]:
-    people = list(dict.fromkeys(write.actor for write in report.writes))
+def _lane_names(happened: Sequence[Write | Seen]) -> list[str]:
+    people = list(dict.fromkeys(each.actor for each in happened))
     if len(people) <= MOST_LANES:
         return people
     return [*people[: MOST_LANES - 1], f"{len(people) - MOST_LANES + 1} others"]
 
 
-def _marks(writes: Sequence[Write], heights: Sequence[float], axis: _Axis) -> Iterator[Mark]:
-    places = [axis.x(write.time) for write in writes]
+def _marks(
+    happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axis
+) -> Iterator[Mark]:
+    places = [axis.x(each.time) for each in happened]
     for lane in set(heights):
         indexes = [index for index, height in enumerate(heights) if height == lane]
         for index, place in zip(indexes, spread([places[i] for i in indexes]), strict=True):
             places[index] = place
-    for write, x, y in zip(writes, places, heights, strict=True):
-        yield Mark(x, y, "refused" if write.is_denied else "allowed", _label(write))
+    for each, x, y in zip(happened, places, heights, strict=True):
+        yield Mark(x, y, _kind(each), _label(each))
+
+
+def _kind(each: Write | Seen) -> str:
+    if isinstance(each, Seen):
+        return "past"
+    return "refused" if each.is_denied else "allowed"
 
 
 def spread(places: Sequence[float]) -> list[float]:
@@ -146,11 +154,17 @@ def spread(places: Sequence[float]) -> list[float]:
     return [round(place, 1) for place in moved]
 
 
-def _bars(writes: Sequence[Write], heights: Sequence[float], axis: _Axis) -> Iterator[Bar]:
+_BEFORE_OR_AFTER: Final = frozenset({"requested", "settled"})
+"""What is done with a grant while it is not in force."""
+
+
+def _bars(happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axis) -> Iterator[Bar]:
     """Yield each grant, from its first write to its end or that of the axis."""
     grants: dict[str, list[tuple[Write, float]]] = {}
-    for write, y in zip(writes, heights, strict=True):
-        if write.grant and not write.is_denied and write.grant_act not in {"requested", "settled"}:
+    for write, y in zip(happened, heights, strict=True):
+        if isinstance(write, Seen):
+            continue
+        if write.grant and not write.is_denied and write.grant_act not in _BEFORE_OR_AFTER:
             grants.setdefault(write.grant, []).append((write, y))
     for uses in grants.values():
         (first, y), (last, _) = uses[0], uses[-1]
@@ -169,6 +183,10 @@ def _ticks(axis: _Axis) -> Iterator[Tick]:
         yield Tick(axis.x(time), clock(time))
 
 
-def _label(write: Write) -> str:
-    verdict = "refused" if write.is_denied else "allowed"
-    return printable(f"{clock(write.time)} {write.actor}: {deed(write)} {write.subject}, {verdict}")
+def _label(each: Write | Seen) -> str:
+    subject = str(each.subject)
+    if isinstance(each, Seen):
+        did = f"{passed(each, subject)}, without a record"
+    else:
+        did = f"{deed(each, subject)}, {'refused' if each.is_denied else 'allowed'}"
+    return printable(f"{clock(each.time)} {each.actor}: {did}")

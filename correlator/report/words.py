@@ -1,17 +1,12 @@
-"""How values, times and names read in a report, and how each format keeps them from being code.
+"""How values, times and deeds read in a report, in whatever format."""
 
-Names, reasons and values are anybody's text: what means something to a terminal, a Markdown reader
-or a spreadsheet is made harmless here, and nowhere else.
-"""
-
-import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
-from correlator.report.model import Change, Write
-from correlator.standing import Answer
+from correlator.report.model import Change, Seen, Subject, Write
+from correlator.standing import OBJECT, Answer
 from glasswarden.printable import printable
 
 _ACTS: Final = {
@@ -26,9 +21,6 @@ _ACTS: Final = {
 LONGEST_VALUE: Final = 160
 """Characters of a value; the whole of it is in the JSON."""
 
-_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~&]|^[-+#=])")
-_NUMBERED: Final = re.compile(r"^(\d+)([.)])")
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -60,38 +52,44 @@ def value(given: Any) -> str:  # noqa: ANN401 - any JSON value
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def deed(write: Write) -> str:
-    """Return what was done, or tried, to the object."""
+def deed(write: Write, subject: str) -> str:
+    """Return what was done, or tried, to which object."""
     tried = write.verb or write.operation.lower()
-    act = _ACTS.get(write.grant_act)
-    if act is None or write.is_denied:
-        return tried
-    return f"{act}, with {tried}," if write.changes else act
+    if not is_act(write):
+        return f"{tried} {subject}"
+    act = f"{_ACTS[write.grant_act]} {subject}"
+    return f"{act}, with {tried}" if write.changes else act
 
 
-def fate(change: Change) -> str:
-    """Return, in a few words, what became of a changed field."""
+def is_act(write: Write) -> bool:
+    """Tell whether *write* was about a grant itself, which is a thing done and not one let in."""
+    return write.grant_act in _ACTS and not write.is_denied
+
+
+def passed(seen: Seen, subject: str) -> str:
+    """Return what was done, to which object, without anybody being asked."""
+    return seen.did.replace(" it", f" {subject}", 1)
+
+
+def fate(change: Change, write: Write) -> str:
+    """Return, in a few words, what became of what *write* changed."""
+    if write.is_lost:
+        return "never stored"
     if change.superseded:
         return "set again later"
     live = {Answer.YES: "still live", Answer.NO: "no longer live", Answer.UNKNOWN: ""}[change.live]
     git = {Answer.YES: "in Git", Answer.NO: "not in Git", Answer.UNKNOWN: ""}[change.git]
+    if change.path == OBJECT and write.operation == "DELETE":
+        live = {Answer.YES: "still gone", Answer.NO: "there again", Answer.UNKNOWN: ""}[change.live]
+        git = {Answer.YES: "not in Git", Answer.NO: "still in Git", Answer.UNKNOWN: ""}[change.git]
     return ", ".join(filter(None, (live, git))) or "not looked at"
 
 
-def markdown(text: str) -> str:
-    """Return *text* so that Markdown shows it as it is."""
-    return _NUMBERED.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", printable(text)))
+def under(write: Write) -> str:
+    """Return by what right it was done: the ticket, and the grant."""
+    return ", ".join(filter(None, (write.ticket, f"grant {write.grant}" if write.grant else "")))
 
 
-def code(text: str) -> str:
-    """Return *text* as Markdown's code, also inside a table."""
-    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
-    inner = printable(text).replace("|", "\\|")
-    space = " " if inner.startswith("`") or inner.endswith("`") else ""
-    return f"{fence}{space}{inner}{space}{fence}"
-
-
-def cell(text: str) -> str:
-    """Return *text* so that no spreadsheet takes it for a formula."""
-    text = printable(text)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def where(subject: Subject, *, several: bool) -> str:
+    """Return the object, with its cluster where the report is about several."""
+    return f"{subject} in cluster {subject.cluster}" if several else str(subject)

@@ -1,8 +1,8 @@
 """From records, grants and findings to a review. Pure: whoever calls has looked already."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -80,6 +80,8 @@ class Seen:
     ignores: Sequence[Ignore] = ()
     episodes: Sequence[Episode] | None = None
     unknown: tuple[str, ...] = ()
+    teams: Mapping[str, str] = field(default_factory=dict)
+    """By application, as the labels of its objects say."""
 
 
 def compose(period: Period, attempts: Iterable[Attempt], seen: Seen, now: datetime) -> Review:
@@ -183,7 +185,8 @@ def _applications(
     findings = [each for each in seen.findings or () if not _is_ignored(each)]
     drifted = Counter(_app(each) for each in findings)
     unexplained = Counter(_app(each) for each in findings if _is_unexplained(each))
-    teams = {each.app: each.team for each in seen.episodes or () if each.team}
+    told = {each.app: each.team for each in seen.episodes or () if each.team}
+    teams = {**seen.teams, **told}
     names = {*now, *before, *refused, *drifted}
     for name in sorted(names, key=lambda app: (-now[app] - refused[app] - drifted[app], app)):
         yield Application(

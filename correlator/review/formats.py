@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from correlator.output.harmless import markdown
 from correlator.report.page import PAGES
-from correlator.report.words import markdown, moment
+from correlator.report.words import moment
 from correlator.review.model import Review
 from correlator.review.sections import Section, sections_of, summary_of, title_of
 from glasswarden.printable import printable

@@ -72,6 +72,8 @@ class Ignore(_Part, frozen=True, kw_only=True):
     what: str
     covers: int
     """How many of today's differences it is for."""
+    since: datetime | None = None
+    """Since when at the latest; nothing where neither Git nor managedFields tell."""
 
 
 class Unexplained(_Part, frozen=True, kw_only=True):

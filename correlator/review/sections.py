@@ -92,8 +92,16 @@ def sections_of(review: Review) -> Iterator[Section]:
         )
         yield from _section(
             "Left alone by a rule",
-            ("whose rule", "what", "covers today"),
-            ((each.whose, each.what, _covers(each.covers)) for each in drift.ignores),
+            ("whose rule", "what", "covers today", "at least since"),
+            (
+                (
+                    each.whose,
+                    each.what,
+                    _covers(each.covers),
+                    f"{each.since:%Y-%m-%d}" if each.since else UNKNOWN,
+                )
+                for each in drift.ignores
+            ),
         )
     yield from _section("Not known", (), ((each,) for each in review.unknown))
 

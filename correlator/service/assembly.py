@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from correlator.service.argocd_source import ArgoCDSource
 from correlator.service.audit_source import AuditSource
 from correlator.service.git_source import GitSource
 from correlator.service.leadership import Leadership
@@ -69,7 +70,8 @@ def _sources(tools: Tools, on_change: Callable[[], None]) -> list[Source]:
     git = [GitSource(each, tools.server, poll, on_change) for each in tools.settings.sources]
     folder = tools.settings.audit
     audit = [AuditSource(folder)] if folder is not None else []
-    return [*git, LedgerSource(tools.server, git), *audit]
+    argocd = [ArgoCDSource(tools.server, git)] if tools.settings.argocd else []
+    return [*git, *argocd, LedgerSource(tools.server, git), *audit]
 
 
 def _masks(settings: Settings) -> Masks | None:

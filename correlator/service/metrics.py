@@ -63,6 +63,12 @@ AUDIT_BATCHES: Final = Counter(
     registry=REGISTRY,
 )
 
+for _outcome in ("done", "failed", "deposed"):
+    # One that begins with its first event hides that event; and no pass at all must show as 0.
+    PASSES.labels(_outcome)
+for _outcome in ("kept", "stranger", "malformed", "too-large", "no-tokens", "unavailable"):
+    AUDIT_BATCHES.labels(_outcome)
+
 UNLINKED: Final = "unlinked"
 """The state of findings that nobody looked for a cause of."""
 
@@ -111,6 +117,8 @@ def lead(sources: Iterable[str], now: datetime) -> None:
     """Begin to say what only the leader knows."""
     LEADER.set(1)
     _LEADERS.sources = dict.fromkeys(sources, now.timestamp())
+    for source in _LEADERS.sources:
+        SOURCE_FAILURES.labels(source)
 
 
 def was_read(source: str, now: datetime) -> None:

@@ -14,6 +14,7 @@ from correlator.service.doubt import is_doubted
 from correlator.service.passed import Found, Passed
 from correlator.service.sightings import sighting_of
 from correlator.service.source import Source, SourceFailed
+from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.history.advance import advance
 from glasswarden.ledger.history.episode import Episode, History, Term
 
@@ -70,10 +71,14 @@ class Passes:
         for source in self.sources:
             try:
                 result = source.read(scene, causes)
+            except LedgerError:
+                raise  # it concerns them all
             except SourceFailed as error:
                 log.warning("source failed", source=source.name, reason=str(error))
-                metrics.SOURCE_FAILURES.labels(source.name).inc()
-                read.failures[source.name] = str(error)
+                _lose(read, source, str(error))
+            except Exception as error:
+                log.warning("source broke", source=source.name, reason=str(error), exc_info=True)
+                _lose(read, source, f"it broke: {type(error).__name__}")
             else:
                 metrics.was_read(source.name, scene.now)
                 _take(read, source, result)
@@ -83,3 +88,8 @@ class Passes:
 def _take(read: _Read, source: Source, result: Result) -> None:
     read.found.extend(Found(source.name, source.team, each) for each in result.findings)
     read.incomplete[source.name] = result.incomplete
+
+
+def _lose(read: _Read, source: Source, why: str) -> None:
+    metrics.SOURCE_FAILURES.labels(source.name).inc()
+    read.failures[source.name] = why

@@ -36,6 +36,9 @@ class Settings:
     audit: Path | None = None
     """Folder with the API server's audit log, or with what it delivers to us."""
 
+    argocd: bool = False
+    """Whether what Argo CD's Applications in the cluster call out of sync is gone by, too."""
+
     interval: timedelta = timedelta(seconds=60)
     """After so long there is a pass though nothing is known to have changed; Git is asked no more
     often than that."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from correlator.finding import Finding, parse_time
+from correlator.sources.patience import AT_WORK, COMPARED
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, annotations_of, ref_of
 from glasswarden.kube.owners import Owner
@@ -17,6 +18,8 @@ SOURCE: Final = "argocd"
 
 _SKIP: Final = "argocd.argoproj.io/skip-reconcile"
 _FAILED: Final = frozenset({"Failed", "Error"})
+_BUSY: Final = frozenset({"Running", "Terminating"})
+_PHASE: Final = path_of("status", "operationState", "phase")
 
 
 def argocd_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
@@ -27,6 +30,9 @@ def argocd_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
     sync = _map(status, "sync")
     if sync.get("status") == "Unknown":
         yield _finding(obj, owner, path_of("status", "sync", "status"), "Synced", "Unknown")
+    if (compared := parse_time(str(status.get("reconciledAt", "")))) is not None:
+        said = f"{AT_WORK}nothing was compared since {status['reconciledAt']}"
+        yield _finding(obj, owner, COMPARED, ABSENT, said, compared)
     yield from _of_operation(obj, owner, _map(status, "operationState"))
     conditions = status.get("conditions")
     for condition in conditions if isinstance(conditions, list) else []:
@@ -41,8 +47,19 @@ def _of_operation(obj: Object, owner: Owner, operation: Object) -> Iterator[Find
     if operation.get("phase") in _FAILED:
         said = f"{operation['phase']}: {operation.get('message', '')}"
         since = parse_time(str(operation.get("finishedAt", "")))
-        path = path_of("status", "operationState", "phase")
-        yield _finding(obj, owner, path, "Succeeded", said, since)
+        yield _finding(obj, owner, _PHASE, "Succeeded", said, since)
+    elif operation.get("phase") in _BUSY:
+        said = f"{AT_WORK}{operation['phase']}: {operation.get('message', '')}"
+        since = parse_time(str(operation.get("startedAt", "")))
+        yield _finding(obj, owner, _PHASE, "Succeeded", said, since)
+
+
+def applied_by(obj: Object) -> str:
+    """Return the revision that *obj*, an Application, applied last; empty where it did none."""
+    history = _map(obj, "status").get("history")
+    last = history[-1] if isinstance(history, list) and history else {}
+    found = last.get("revision") if isinstance(last, dict) else ""
+    return found if isinstance(found, str) else ""
 
 
 def _finding(

@@ -1,7 +1,7 @@
 """Argo CD's API: which Applications there are, and how their objects compare."""
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -91,20 +91,12 @@ class ArgoCDApi:
         """Return what Argo CD sees; raise `ArgoCDUnreachable` where it tells nothing at all."""
         findings: list[Finding] = []
         incomplete: list[Incomplete] = []
-        elsewhere: dict[str, int] = {}
-        for each in self._applications():
-            if asked.app not in ("", each.metadata.name):
-                continue
-            if not is_meant(each.spec.destination, asked):
-                title = each.spec.destination.title
-                elsewhere[title] = elsewhere.get(title, 0) + 1
-                continue
-            for found in self._compared(each.metadata):
-                (findings if isinstance(found, Finding) else incomplete).append(found)  # type: ignore[arg-type]
-        incomplete += [
-            Incomplete(f"{count} Applications for {title}", "it is another cluster")
-            for title, count in sorted(elsewhere.items())
-        ]
+        named = [each for each in self._applications() if asked.app in ("", each.metadata.name)]
+        incomplete += none_meant([each.spec.destination for each in named], asked)
+        for each in named:
+            if is_meant(each.spec.destination, asked):
+                for found in self._compared(each.metadata):
+                    (findings if isinstance(found, Finding) else incomplete).append(found)  # type: ignore[arg-type]
         return Result(tuple(findings), tuple(incomplete), LOOKED_FOR)
 
     def _applications(self) -> tuple[_Application, ...]:
@@ -144,3 +136,14 @@ def is_meant(destination: Destination, asked: Asked) -> bool:
     """Tell whether what is deployed to *destination* counts."""
     called = {destination.server, destination.name} - {""}
     return bool(called & (IN_CLUSTER if not asked.cluster else {asked.cluster}))
+
+
+def none_meant(destinations: Sequence[Destination], asked: Asked) -> list[Incomplete]:
+    """Return that no Application counts, where that is so: it is not the same as no drift."""
+    if not destinations and asked.app:
+        return [Incomplete(f"Application {asked.app}", "Argo CD has none of that name")]
+    if not destinations or any(is_meant(each, asked) for each in destinations):
+        return []
+    titles = ", ".join(sorted({each.title for each in destinations}))
+    why = f"they deploy to {titles}: say --argocd-cluster if that is this cluster"
+    return [Incomplete("Applications", why)]

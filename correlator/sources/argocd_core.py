@@ -11,14 +11,15 @@ from typing import Any, Final
 
 import msgspec
 
+from correlator.declared.applied import last_applied
 from correlator.declared.documents import Declared
 from correlator.detector.detect import Detector
 from correlator.finding import UNKNOWN, Finding, Incomplete, Result
 from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
-from correlator.sources.argocd_api import LOOKED_FOR, Asked, Destination, is_meant
+from correlator.sources.argocd_api import LOOKED_FOR, Asked, Destination, is_meant, none_meant
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, annotations_of, ref_of
+from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT
 from glasswarden.kube.reconcilers import reconciler_of
@@ -27,7 +28,6 @@ from glasswarden.policy.policy import Policy
 SOURCE: Final = "argocd-core"
 
 _APPLICATION: Final = Kind("argoproj.io", "v1alpha1", "Application")
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class _Resource(msgspec.Struct, frozen=True, rename="camel"):
@@ -40,6 +40,8 @@ class _Resource(msgspec.Struct, frozen=True, rename="camel"):
     namespace: str = ""
     status: str = ""
     requires_pruning: bool = False
+    hook: bool = False
+    """Whether it is made around a sync, and lives as long as it is to."""
 
     @property
     def ref(self) -> Ref:
@@ -48,11 +50,26 @@ class _Resource(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Sync(msgspec.Struct, frozen=True):
     revision: str = ""
+    status: str = ""
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str = ""
+    message: str = ""
 
 
 class _Status(msgspec.Struct, frozen=True):
     resources: tuple[_Resource, ...] = ()
     sync: _Sync = _Sync()
+    conditions: tuple[_Condition, ...] = ()
+
+    @property
+    def failure(self) -> str:
+        """Why Argo CD cannot tell how the objects compare; empty where it can."""
+        if self.sync.status in ("Synced", "OutOfSync"):
+            return ""
+        errors = (each.message for each in self.conditions if each.type.endswith("Error"))
+        return f"Argo CD has not compared it: {next(errors, self.sync.status or 'no status yet')}"
 
 
 class _Spec(msgspec.Struct, frozen=True):
@@ -68,9 +85,11 @@ def read_core(live: Live, policy: Policy, asked: Asked) -> Result:
     """Return what the Applications in the cluster say is out of sync, and in which fields."""
     reading = _Reading(live, policy)
     found: list[Finding | Incomplete] = []
+    destinations: list[Destination] = []
     try:
         for obj in live.anywhere(_APPLICATION, asked.app):
-            found += reading.application(obj, asked)
+            found += reading.application(obj, asked, destinations)
+        found += none_meant(destinations, asked)
     except KindUnknown:
         found.append(Incomplete("Applications", "there is no Argo CD in this cluster"))
     except KindUnavailable as error:
@@ -85,19 +104,24 @@ class _Reading:
     live: Live
     policy: Policy
 
-    def application(self, obj: Object, asked: Asked) -> Iterator[Finding | Incomplete]:
-        """Yield what *obj*, an Application, says about its objects."""
+    def application(
+        self, obj: Object, asked: Asked, destinations: list[Destination]
+    ) -> Iterator[Finding | Incomplete]:
+        """Yield what *obj*, an Application, says about its objects; note where it deploys to."""
         owner = reconciler_of(ref_of(obj))
         try:
             application = msgspec.convert(obj, _Application)
         except msgspec.ValidationError as error:
             yield Incomplete(str(ref_of(obj)), f"it cannot be read: {error}")
             return
-        destination = application.spec.destination
-        if owner is None or not is_meant(destination, asked):
-            yield Incomplete(str(ref_of(obj)), f"it is for {destination.title}, another cluster")
+        destinations.append(application.spec.destination)
+        if owner is None or not is_meant(application.spec.destination, asked):
             return
+        if why := application.status.failure:
+            yield Incomplete(str(ref_of(obj)), why)
         for each in application.status.resources:
+            if each.hook:
+                continue
             if each.status == "OutOfSync" or each.requires_pruning:
                 yield from self._resource(each, owner, application.status.sync.revision)
 
@@ -119,7 +143,7 @@ class _Reading:
             yield from self._fields(live, owner, revision)
 
     def _fields(self, live: Object, owner: Owner, revision: str) -> Iterator[Finding]:
-        applied = _last_applied(live)
+        applied = last_applied(live)
         found = []
         if applied is not None:
             declared = Declared(applied, "what Argo CD applied last")
@@ -128,13 +152,6 @@ class _Reading:
             yield replace(each, source=SOURCE, owner=owner)
         if not found:  # it was applied server-side, or Git has moved on since
             yield _finding(ref_of(live), "Synced", "OutOfSync", owner, revision)
-
-
-def _last_applied(live: Object) -> Object | None:
-    try:
-        return msgspec.json.decode(str(annotations_of(live).get(_LAST_APPLIED, "")), type=dict)
-    except msgspec.DecodeError:
-        return None
 
 
 def _finding(

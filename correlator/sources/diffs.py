@@ -23,9 +23,26 @@ _KUBECTL: Final = re.compile(r"diff (?:-\S+ (?:\d+ )?)*\S*LIVE-\d+/(?P<file>\S+)
 _ARGOCD: Final = re.compile(
     r"={5,6} (?P<group>[^/ ]*)/(?P<kind>\S+) (?P<namespace>[^/ ]*)/(?P<name>\S+) ={5,6}"
 )
-_HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$")
-_ALL_OF_IT: Final = re.compile(r"0a1\b|1(?:,\d+)?d0$")
+_UNIFIED: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NORMAL: Final = re.compile(r"(\d+)(?:,(\d+))?([acd])(\d+)(?:,(\d+))?$")
 _FIRST: Final = frozenset({"0", "1"})
+
+
+@dataclass(slots=True)
+class _Hunk:
+    """Lines that stand together, of which the first one says how many there are of each side."""
+
+    live: int
+    declared: int
+    """How many lines are still to come."""
+    unified: bool
+    is_first: bool
+    """Whether it begins at the top of both."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of its lines were there."""
+        return self.live == self.declared == 0
 
 
 @dataclass(slots=True)
@@ -37,22 +54,30 @@ class _Section:
     declared: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
-    hunks: list[str] = field(default_factory=list)
-    """The first line of each hunk."""
+    hunks: list[_Hunk] = field(default_factory=list)
+    strange: int = 0
+    """How many lines are neither the object's nor the program's."""
 
     def take(self, line: str) -> None:
         """Take in one line of the object's difference."""
-        if _HUNK.match(line):
-            self.hunks.append(line)
-        elif not self.hunks or line == "---" or line.startswith("\\ "):
+        hunk = self.hunks[-1] if self.hunks else None
+        if (begun := _hunk(line)) is not None:
+            self.hunks.append(begun)
+        elif hunk is None or (line == "---" and not hunk.unified) or line.startswith("\\ "):
             return  # the files' names, what stands between two sides, a remark
-        elif line[:1] in ("-", "<"):
+        elif line[:1] in ("-", "<") and hunk.live > 0:
+            hunk.live -= 1
             self._take(self.live, self.removed, line)
-        elif line[:1] in ("+", ">"):
+        elif line[:1] in ("+", ">") and hunk.declared > 0:
+            hunk.declared -= 1
             self._take(self.declared, self.added, line)
-        elif line.startswith(" "):
+        elif line[:1] in ("", " ") and hunk.unified and not hunk.is_done:
+            hunk.live -= 1
+            hunk.declared -= 1
             self.live.append(line[1:])
             self.declared.append(line[1:])
+        elif line.strip():
+            self.strange += 1
 
     def _take(self, side: list[str], differing: list[str], line: str) -> None:
         text = line[2:] if line[:2] in ("< ", "> ") else line[1:]
@@ -60,14 +85,14 @@ class _Section:
         differing.append(text)
 
     @property
+    def is_torn(self) -> bool:
+        """Whether lines are missing, or there are some that do not belong."""
+        return bool(self.strange) or not all(hunk.is_done for hunk in self.hunks)
+
+    @property
     def is_whole(self) -> bool:
         """Whether the lines begin at the top and leave nothing out in between."""
-        if len(self.hunks) != 1:
-            return False
-        if _ALL_OF_IT.match(self.hunks[0]):
-            return True
-        found = _HUNK.match(self.hunks[0])
-        return found is not None and found[1] in _FIRST and found[2] in _FIRST
+        return len(self.hunks) == 1 and self.hunks[0].is_first and not self.is_torn
 
 
 def read_diff(text: str, source: str) -> Result:
@@ -76,7 +101,42 @@ def read_diff(text: str, source: str) -> Result:
     if text.strip() and not sections:
         why = "this is the output of neither `kubectl diff` nor `argocd app diff`"
         return Result((), (Incomplete(source, why),))
-    return Result(tuple(each for section in sections for each in _findings(section, source)))
+    findings = tuple(each for section in sections for each in _findings(section, source))
+    unread = ((section, why) for section in sections if (why := _unread(section, source)))
+    return Result(findings, tuple(Incomplete(str(section.ref), why) for section, why in unread))
+
+
+def _hunk(line: str) -> _Hunk | None:
+    """Return the hunk that *line* begins, if it does."""
+    if found := _UNIFIED.match(line):
+        live, count, declared, other = found.groups()
+        is_first = live in _FIRST and declared in _FIRST
+        return _Hunk(_count(count), _count(other), unified=True, is_first=is_first)
+    if not (found := _NORMAL.match(line)):
+        return None
+    live, last, letter, declared, other = found.groups()
+    # Of two sides that differ this form prints the lines that do: only of one alone, all of it.
+    return _Hunk(
+        0 if letter == "a" else _lines(live, last),
+        0 if letter == "d" else _lines(declared, other),
+        unified=False,
+        is_first=(letter, live, declared) in (("a", "0", "1"), ("d", "1", "0")),
+    )
+
+
+def _count(text: str | None) -> int:
+    return 1 if text is None else int(text)
+
+
+def _lines(first: str, last: str | None) -> int:
+    return 1 if last is None else int(last) - int(first) + 1
+
+
+def _unread(section: _Section, source: str) -> str:
+    """Return what of *section* was not printed, or not in a form that is known; mostly nothing."""
+    if not section.hunks:
+        return f"{source} names it, and prints no line that differs"
+    return f"{source} prints less, or other lines, than it announces" if section.is_torn else ""
 
 
 def _sections(text: str) -> Iterator[_Section]:

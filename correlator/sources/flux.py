@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from correlator.finding import Finding, parse_time
+from correlator.sources.patience import AT_WORK
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
 from glasswarden.kube.owners import Owner
@@ -16,6 +17,10 @@ from glasswarden.kube.paths import Path, Select, path_of
 SOURCE: Final = "flux"
 
 _PARTS: Final = 4
+_SOURCE_GROUP: Final = "source.toolkit.fluxcd.io"
+_SOURCES: Final = frozenset(
+    {"Bucket", "GitRepository", "HelmChart", "HelmRepository", "OCIRepository"}
+)
 
 
 def flux_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
@@ -32,6 +37,23 @@ def flux_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
         yield _finding(obj, owner, path_of("status", "observedGeneration"), generation, observed)
     for condition in _list(status, "conditions"):
         yield from _of_condition(obj, owner, condition)
+
+
+def source_of(obj: Object) -> Ref | None:
+    """Return where *obj*, a Kustomization or HelmRelease, has what it applies from."""
+    spec = _map(obj, "spec")
+    chart = _map(_map(spec, "chart"), "spec")
+    found = _map(spec, "sourceRef") or _map(spec, "chartRef") or _map(chart, "sourceRef")
+    kind, name = found.get("kind"), found.get("name")
+    if kind not in _SOURCES or not isinstance(name, str):
+        return None
+    namespace = found.get("namespace") or ref_of(obj).namespace
+    return Ref(_SOURCE_GROUP, "v1", str(kind), str(namespace), name)
+
+
+def applied_by(obj: Object) -> str:
+    """Return the revision that *obj* applied last, empty where it has applied none."""
+    return _revision(_map(obj, "status"), "Applied")
 
 
 def inventory_of(obj: Object) -> frozenset[tuple[str, str, str, str]]:
@@ -55,7 +77,12 @@ def _of_condition(obj: Object, owner: Owner, condition: Object) -> Iterator[Find
     said = f"{condition.get('reason', '')}: {condition.get('message', '')}"
     path = path_of("status", "conditions", Select((("type", str(kind)),)))
     since = parse_time(str(condition.get("lastTransitionTime", "")))
-    if kind == "Ready" and status == "False":
+    if kind == "Ready" and status == "Unknown":
+        # It is at work; that it is so for long is for whoever knows the time to say.
+        yield _finding(
+            obj, owner, path, "True", f"{AT_WORK}neither ready nor failed: {said}", since
+        )
+    elif kind == "Ready" and status == "False":
         yield _finding(obj, owner, path, "True", said, since)
     elif kind in ("Stalled", "Drifted") and status == "True":
         yield _finding(obj, owner, path, "False", said, since)

@@ -28,6 +28,8 @@ _MARKER: Final = re.compile(
     r"(?P<sign>[+\-±⇆]) (?:\w+ (?P<of>map|list) entr(?:y|ies) (?:added|removed):|order changed"
     r"|(?P<how>(?:value|type|content|certificate|whitespace only) change\b.*))$"
 )
+_FAILED: Final = "✗"
+"""Begins what Flux complains about."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _MASKED: Final = "***"
 
@@ -73,15 +75,25 @@ class _Section:
 
 def read_flux_diff(text: str, source: str) -> Result:
     """Return what *text* says differs."""
-    sections = list(_sections(_COLOUR.sub("", text)))
+    text = _COLOUR.sub("", text)
+    sections = list(_sections(text))
     if text.strip() and not sections:
         return Result((), (Incomplete(source, "this is not the output of `flux diff`"),))
     findings: list[Finding] = []
-    incomplete: list[Incomplete] = []
+    incomplete = list(_complaints(text, source))
     for section in sections:
         for found in _found(section, source):
             (findings if isinstance(found, Finding) else incomplete).append(found)  # type: ignore[arg-type]
     return Result(tuple(findings), tuple(incomplete))
+
+
+def _complaints(text: str, source: str) -> Iterator[Incomplete]:
+    """Yield the lines that end what Flux could tell, and those that announce we know not what."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith(_FAILED):
+            yield Incomplete(source, f"Flux failed: {line.removeprefix(_FAILED).strip()}")
+        elif line.startswith("► ") and not _OBJECT.match(line):
+            yield Incomplete(f"{source}, line {number}", "it tells of an object in unknown words")
 
 
 def _sections(text: str) -> Iterator[_Section]:
@@ -93,7 +105,7 @@ def _sections(text: str) -> Iterator[_Section]:
             group, version = builtin_kind(found["kind"]) or ("", "")
             ref = Ref(group, version, found["kind"], found["namespace"] or "", found["name"])
             section = _Section(ref, found["what"])
-        elif section is not None:
+        elif section is not None and not line.startswith((_FAILED, "► ")):
             section.lines.append(line)
     if section is not None:
         yield section
@@ -107,9 +119,12 @@ def _found(section: _Section, source: str) -> Iterator[Finding | Incomplete]:
             yield Finding(section.ref, ROOT, ABSENT, {"metadata": {}}, None, source)
         case "skipped":
             yield Incomplete(str(section.ref), "Flux skips it, by an annotation on it")
-        case "drifted":
-            for each in section.differences():
+        case "drifted" if differences := list(section.differences()):
+            for each in differences:
                 yield from _fields(section.ref, each, source)
+        case what:
+            why = f"Flux calls it {what}, and prints nothing about it that can be read"
+            yield Incomplete(str(section.ref), why, kinds=(section.ref.kind,))
 
 
 def _fields(ref: Ref, difference: _Difference, source: str) -> Iterator[Finding | Incomplete]:
@@ -180,7 +195,7 @@ def _scalar(path: Path, text: str) -> Value:
 
 
 def _is_noise(path: Path) -> bool:
-    first, *rest = path.steps
+    first, *rest = path.steps or (None,)  # dyff calls the top of an object the root level
     if not isinstance(first, Key):
         return False
     second = rest[0].name if rest and isinstance(rest[0], Key) else ""

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from correlator.finding import Finding, Hidden, Incomplete
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
 from glasswarden.kube.path_syntax import escape_key, is_bare
 
+_SYSTEM: Final = "resource.customizations.ignoreDifferences."
 _KEY: Final = re.compile(r"\.?\[(\"(?:[^\"\\]|\\.)*\")\]\??|\.([A-Za-z_][A-Za-z0-9_]*)\??")
 _ITEM: Final = re.compile(r"\.?\[(\d*)\]\??")
 _SELECT: Final = re.compile(
@@ -25,6 +27,7 @@ class Ignore:
     """One entry of an Application's list."""
 
     owner: Owner
+    """The Application; without a name, all of those of one Argo CD."""
     group: str
     kind: str
     name: str
@@ -38,8 +41,8 @@ class Ignore:
         ref, owner = finding.ref, finding.owner
         return (
             owner is not None
-            and (owner.engine, owner.app) == (self.owner.engine, self.owner.app)
-            and owner.namespace in (None, self.owner.namespace)
+            and owner.engine == self.owner.engine
+            and self._is_for(owner)
             and fnmatchcase(ref.group, self.group)
             and fnmatchcase(ref.kind, self.kind)
             and self.name in ("", ref.name)
@@ -47,9 +50,22 @@ class Ignore:
             and self._covers_field(finding)
         )
 
+    def why(self, finding: Finding) -> str:
+        """Return whose rule leaves *finding* alone, if this one does."""
+        if not self.covers(finding):
+            return ""
+        return f"ignoreDifferences of {self.owner.app or 'all of Argo CD'} leaves it alone"
+
+    def _is_for(self, owner: Owner) -> bool:
+        if not self.owner.app:
+            return True
+        return owner.app == self.owner.app and owner.namespace in (None, self.owner.namespace)
+
     def _covers_field(self, finding: Finding) -> bool:
         held = bool(finding.managers) and set(finding.managers) <= self.managers
-        return held or any(overlaps(each, finding.field, None) for each in self.fields)
+        # Argo CD knows items by their numbers, we by their keys.
+        paths = [finding.field, *([finding.numbered] if finding.numbered else [])]
+        return held or any(overlaps(each, path, None) for each in self.fields for path in paths)
 
 
 def ignores_of(application: Object, owner: Owner) -> Iterator[Ignore | Incomplete]:
@@ -57,25 +73,46 @@ def ignores_of(application: Object, owner: Owner) -> Iterator[Ignore | Incomplet
     spec = application.get("spec")
     listed = spec.get("ignoreDifferences") if isinstance(spec, dict) else None
     for entry in listed if isinstance(listed, list) else []:
-        if not isinstance(entry, dict):
+        if isinstance(entry, dict):
+            yield from _parsed(entry, owner, str(ref_of(application)))
+
+
+def system_ignores_of(config: Object, namespace: str) -> Iterator[Ignore | Incomplete]:
+    """Yield what *config*, the ConfigMap of an Argo CD, has all of its Applications ignore."""
+    data = config.get("data")
+    owner = Owner("argocd", "", namespace, "Application")
+    for key, text in data.items() if isinstance(data, dict) else ():
+        if not key.startswith(_SYSTEM):
             continue
-        fields = [pattern_of_pointer(text) for text in _texts(entry, "jsonPointers")]
-        for text in _texts(entry, "jqPathExpressions"):
-            try:
-                fields.append(pattern_of_jq(text))
-            except ValueError:
-                what = f"ignoreDifferences of {ref_of(application)}"
-                why = f"this jq expression is not understood: {text}"
-                yield Incomplete(what, why, Hidden.NONE)
-        yield Ignore(
-            owner,
-            str(entry.get("group", "")),
-            str(entry.get("kind", "")),
-            str(entry.get("name", "")),
-            str(entry.get("namespace", "")),
-            tuple(fields),
-            frozenset(_texts(entry, "managedFieldsManagers")),
-        )
+        group, _, kind = key.removeprefix(_SYSTEM).rpartition("_")
+        place = {"group": "*", "kind": "*"} if kind == "all" else {"group": group, "kind": kind}
+        try:
+            entry = parse_yaml(str(text))
+        except YamlInvalid as error:
+            yield Incomplete(f"{key} of argocd-cm", f"not YAML: {error}", Hidden.NONE)
+            continue
+        if isinstance(entry, dict):
+            yield from _parsed({**entry, **place}, owner, "argocd-cm")
+
+
+def _parsed(entry: dict[str, Any], owner: Owner, where: str) -> Iterator[Ignore | Incomplete]:
+    fields = [pattern_of_pointer(text) for text in _texts(entry, "jsonPointers")]
+    for text in _texts(entry, "jqPathExpressions"):
+        try:
+            fields.append(pattern_of_jq(text))
+        except ValueError:
+            what = f"ignoreDifferences of {where}"
+            why = f"this jq expression is not understood: {text}"
+            yield Incomplete(what, why, Hidden.NONE)
+    yield Ignore(
+        owner,
+        str(entry.get("group", "")),
+        str(entry.get("kind", "")),
+        str(entry.get("name", "")),
+        str(entry.get("namespace", "")),
+        tuple(fields),
+        frozenset(_texts(entry, "managedFieldsManagers")),
+    )
 
 
 def pattern_of_pointer(pointer: str) -> PathPattern:

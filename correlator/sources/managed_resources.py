@@ -13,7 +13,7 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import changes
 from glasswarden.kube.managed import entries_of, owners_at, without_fields
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.objects import Object, Ref, generation_of, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT
 
@@ -22,6 +22,8 @@ SOURCE: Final = "argocd-api"
 
 def findings_in(item: Mapping[str, Any], owner: Owner) -> Iterator[Finding | Incomplete]:
     """Yield where the object that *item* is about is not as *owner*, an Application, wants it."""
+    if item.get("hook") is True:
+        return  # made around a sync, it lives as long as it is to
     try:
         live = _state(item, "normalizedLiveState")
         wanted = _state(item, "predictedLiveState")
@@ -54,6 +56,8 @@ def _fields(live: Object, normalised: Object, wanted: Object, owner: Owner) -> I
             SOURCE,
             owner=owner,
             holders=tuple(map(without_fields, holders)),
+            entries=tuple(map(without_fields, entries)),
+            generation=generation_of(live),
         )
 
 

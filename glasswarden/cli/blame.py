@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from correlator.blame.attribute import Attribution, History
+from correlator.blame.declaration import declaration_of
 from correlator.blame.lines import Line, lines_of
 from correlator.blame.render import render
 from correlator.detector.managers import keepers_for
@@ -17,6 +18,7 @@ from correlator.link.drifted import Knowledge
 from correlator.link.histories import Histories
 from glasswarden.cli.audit import audit_log_from, audit_log_option
 from glasswarden.cli.breakglass.options import on_object
+from glasswarden.cli.git import git_options, manifests_in
 from glasswarden.cli.inputs import read_policy
 from glasswarden.cli.ledger.clusters import cluster_of
 from glasswarden.cli.ledger.masks import masks_at
@@ -25,7 +27,7 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.managed import entries_of
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.objects import Object, Ref, generation_of, ref_of
 from glasswarden.kube.owners import owner_of
 from glasswarden.kube.path_syntax import PathError
 from glasswarden.kube.paths import Path as FieldPath
@@ -43,6 +45,7 @@ MOST_RECORDS: Final = 2000
 @ledger_option
 @keys_option
 @audit_log_option
+@git_options
 @click.option("--field", metavar="PATH", help="Only this field, and what stands below it.")
 @click.option("--cluster", metavar="NAME", help="Its cluster, where the ledger has several.")
 @click.option(
@@ -60,11 +63,14 @@ def command(
     field: str | None,
     cluster: str | None,
     policy_file: Path | None,
+    git: str | None,
+    path: str,
 ) -> None:
-    """Show a live object as YAML, each line with who set it, when, under which ticket.
+    """Show a live object as YAML, each line with who set it, when, why, under which ticket.
 
-    A name in full colour is proven, by a record or by the audit log; a faint one is a field
-    manager's, which anybody can choose.
+    A name is proven, by a record or by the audit log; one in brackets, and faint, is a field
+    manager's, which anybody can choose. With --git, a line that is as Git declares it also has the
+    revision and the file.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
     below = _path(field) if field else None
@@ -83,11 +89,12 @@ def command(
             masks_at(keys, address),
             keepers_for(owner_of(obj, policy.engines), policy),
             audit.knowledge if audit else Knowledge(),
+            generation_of(obj),
         )
         blamed = [(line, _attribution(history, line)) for line in lines]
         for each in audit.incomplete if audit else ():
             click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
-    text = "\n".join(_styled(blamed))
+    text = "\n".join(_styled(blamed, _revisions(git, path, ref_of(obj), lines)))
     if sys.stdout.isatty():
         click.echo_via_pager(f"{text}\n")
     else:
@@ -126,7 +133,18 @@ def _attribution(history: History, line: Line) -> Attribution | None:
     return history.attribute(line.path, line.value) if line.sets else None
 
 
-def _styled(blamed: list[tuple[Line, Attribution | None]]) -> Iterator[str]:
-    for margin, text, proven in render(blamed):
+def _revisions(git: str | None, path: str, ref: Ref, lines: list[Line]) -> list[str]:
+    """Return the revision and the file of each line that is as Git declares it."""
+    declared = declaration_of(ref, manifests_in(git, path)) if git else None
+    if git and declared is None:
+        click.echo(f"{git} does not declare {ref}", err=True)
+    return [
+        str(declared) if declared and line.sets and declared.says(line.path, line.value) else ""
+        for line in lines
+    ]
+
+
+def _styled(blamed: list[tuple[Line, Attribution | None]], revisions: list[str]) -> Iterator[str]:
+    for margin, text, proven in render(blamed, revisions):
         named = click.style(margin, fg="yellow") if proven else click.style(margin, dim=True)
         yield f"{named} │ {text}"

@@ -150,12 +150,21 @@ def issue(
     with _told("no certificate was issued"):
         if not isinstance(place, Folder):
             place.read_caller_token()
+        _refuse_cert_managers(place)
         place.write(first_state(hosts, datetime.now(UTC), Timing(lifetime)))
     if isinstance(place, Folder):
         for path in (place.authority, place.certificate, place.key, place.caller_token):
             click.echo(path)
     else:
         click.echo(place.place)
+
+
+def _refuse_cert_managers(place: Folder | Secret) -> None:
+    """Leave a Secret alone that was read and is cert-manager's: it would write over ours again."""
+    if isinstance(place, Secret) and place.is_cert_managers():
+        raise click.ClickException(
+            f"cert-manager keeps {place.place}: `cmctl renew` renews what it keeps"
+        )
 
 
 @command.command("rotate")
@@ -182,6 +191,7 @@ def rotate(
     place, times, now = where.open(), Timing(**timing), datetime.now(UTC)
     with _told("nothing was rotated"):
         state = _kept(place)
+        _refuse_cert_managers(place)
         hosts = _hosts(state)
         if state.phase is Phase.STEADY:
             state = begin(state, hosts, now, times)
@@ -259,6 +269,12 @@ def check(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> N
     type=click.Path(dir_okay=False, path_type=Path),
     help="The rules that a restored configuration follows from; the built-in ones without it.",
 )
+@click.option(
+    "--logging",
+    envvar="GLASSWARDEN_LOGGING",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the log's level; read again when it changes, and need not be there.",
+)
 def run(
     folder: Path | None,
     secret: str | None,
@@ -270,6 +286,7 @@ def run(
     identity: str,
     restored_service: str | None,
     policy: Path | None,
+    logging: Path | None,
     **timing: timedelta,
 ) -> None:
     """Keep the certificates until stopped: issue, publish, rotate, each in its time.
@@ -277,9 +294,12 @@ def run(
     Of several replicas on one Secret, one leads.
     """
     from certs.program import Program, watched  # noqa: PLC0415 - loads what shares figures
-    from webhook.logs import configure_logs  # noqa: PLC0415 - and what serves
+    from webhook.log_file import LogFile  # noqa: PLC0415 - and what serves
+    from webhook.log_rules import Sampler  # noqa: PLC0415
+    from webhook.logs import configure_logs  # noqa: PLC0415
 
     configure_logs()
+    LogFile(logging, Sampler()).follow_aside()
     where = Place(folder, secret, kubeconfig)
     place = where.open()
     lease = None

@@ -50,12 +50,24 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=_FILE,
     help="File that says who is told what; read again when it changes.",
 )
+@click.option(
+    "--logging",
+    envvar="GLASSWARDEN_LOGGING",
+    type=_FILE,
+    help="File with the log's level; read again when it changes, and need not be there.",
+)
 @keys_option
 @click.option(
     "--kubeconfig",
     envvar="GLASSWARDEN_KUBECONFIG",
     type=_FILE,
     help="How to reach the API server; inside the cluster, the service account serves.",
+)
+@click.option(
+    "--argocd",
+    envvar="GLASSWARDEN_ARGOCD",
+    is_flag=True,
+    help="Also what Argo CD's Applications in the cluster call out of sync.",
 )
 @click.option(
     "--audit-folder",
@@ -136,8 +148,10 @@ def command(
     addresses: tuple[str, ...],
     policy: Path | None,
     notifications: Path | None,
+    logging: Path | None,
     keys: Path | None,
     kubeconfig: Path | None,
+    argocd: bool,
     audit_folder: Path | None,
     audit_tokens: Path | None,
     audit_listen: str,
@@ -158,6 +172,8 @@ def command(
     from correlator.service.assembly import new_program  # noqa: PLC0415
     from correlator.service.pages import new_pages  # noqa: PLC0415
     from correlator.service.serving import AddressUnusable, serving  # noqa: PLC0415
+    from webhook.log_file import LogFile  # noqa: PLC0415
+    from webhook.log_rules import Sampler  # noqa: PLC0415
     from webhook.logs import configure_logs  # noqa: PLC0415
 
     if lease and "/" not in lease:
@@ -169,6 +185,7 @@ def command(
         notifications=_checked(notifications),
         keys=keys,
         kubeconfig=kubeconfig,
+        argocd=argocd,
         audit=audit_folder,
         interval=interval,
         retention=retention,
@@ -177,6 +194,7 @@ def command(
         identity=identity,
     )
     configure_logs()
+    LogFile(logging, Sampler()).follow_aside()
     program = new_program(settings, _reader_of(policy))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: program.stop())

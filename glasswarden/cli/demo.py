@@ -15,7 +15,7 @@ from glasswarden.cli.times import Moment
 from glasswarden.demo.errors import DemoFailed
 from glasswarden.demo.layout import Layout
 from glasswarden.demo.play import introduce, play, show_command
-from glasswarden.demo.questions import LAST, QUESTIONS, Question
+from glasswarden.demo.questions import LAST, MENDED, QUESTIONS, Question
 from glasswarden.demo.replay import Replay, open_replay
 from glasswarden.demo.story import recorded_story
 
@@ -30,12 +30,12 @@ from glasswarden.demo.story import recorded_story
 @click.option(
     "--port", type=click.IntRange(1, 65535), help="Port of the webhook; any free one by default."
 )
-@click.option("--exit", "leave", is_flag=True, help="End after the story instead of staying up.")
-def command(folder: Path | None, port: int | None, leave: bool) -> None:  # noqa: FBT001 - a flag
+@click.option("--stay", is_flag=True, help="Leave the webhook up after the story, until Ctrl-C.")
+def command(folder: Path | None, port: int | None, stay: bool) -> None:  # noqa: FBT001 - a flag
     """Live through a recorded incident: the real webhook, ledger and correlator, no cluster.
 
     What the API server asked back then is asked again, and the questions of a review are answered;
-    reports and all else that they rest on stay in the folder. The webhook stays up until Ctrl-C.
+    reports and all else that they rest on stay in the folder.
     """
     began = time.monotonic()
     try:
@@ -47,7 +47,7 @@ def command(folder: Path | None, port: int | None, leave: bool) -> None:  # noqa
             replay.leave(layout)
             _ask(replay, layout)
             _say_where(layout, time.monotonic() - began)
-            if not leave:
+            if stay:
                 _stay(replay)
     except KeyboardInterrupt:
         click.echo("\nStopped.")
@@ -62,7 +62,7 @@ def _ask(replay: Replay, layout: Layout) -> None:
         click.secho("\nAfterwards somebody asks what is left of it:", bold=True)
         for question in QUESTIONS:
             _show(question, now)
-        click.secho("\nGit takes the patch, the file is repaired, Flux follows:", bold=True)
+        click.secho(f"\n{MENDED}", bold=True)
         _show(LAST, now)
 
 

@@ -24,13 +24,14 @@ def explained(
     """Return the explanation of the verdict on the review in *body*."""
     try:
         request = parse_review(body)
+        if request.sub_resource == "scale" and parent is None:
+            raise click.ClickException(
+                "a Scale does not say whose object it scales; give that object with --parent"
+            )
+        write = write_of(request, policy, parent, ring=ring)
     except ReviewMalformed as error:
         raise click.ClickException(str(error)) from error
-    if request.sub_resource == "scale" and parent is None:
-        raise click.ClickException(
-            "a Scale does not say whose object it scales; give that object with --parent"
-        )
-    return explain(write_of(request, policy, parent, ring=ring), policy, datetime.now(UTC))
+    return explain(write, policy, datetime.now(UTC))
 
 
 def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, Any]:
@@ -46,7 +47,12 @@ def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, A
         "warnings": list(decision.warnings),
         "grant": _grant(decision),
         "clauses": [
-            {"clause": step.clause, "applies": step.applies, "why": step.why}
+            {
+                "clause": step.clause,
+                "asked": step.asked,
+                "applies": step.applies,
+                "why": step.why,
+            }
             for step in explanation.steps
         ],
     }

@@ -5,7 +5,13 @@ from typing import TypeVar
 
 import click
 
-from correlator.declared import DeclaredUnreadable, Release, parse_address, read_declared
+from correlator.declared import (
+    DeclaredUnreadable,
+    Manifests,
+    Release,
+    parse_address,
+    read_declared,
+)
 from correlator.declared.lookup import lookup_in
 from correlator.standing import Lookup
 
@@ -23,9 +29,14 @@ def git_options(function: Function) -> Function:
 
 def declared_in(git: str, path: str) -> tuple[Lookup, list[str]]:
     """Return a look into what Git declares, and what of it could not be read."""
-    try:
-        manifests = read_declared(parse_address(git), path, Release())
-    except DeclaredUnreadable as error:
-        raise click.ClickException(str(error)) from error
+    manifests = manifests_in(git, path)
     incomplete = [f"{each.what}: {each.why}" for each in manifests.incomplete]
     return lookup_in(manifests), incomplete
+
+
+def manifests_in(git: str, path: str) -> Manifests:
+    """Return what Git declares, or end with why it cannot be read."""
+    try:
+        return read_declared(parse_address(git), path, Release())
+    except DeclaredUnreadable as error:
+        raise click.ClickException(str(error)) from error

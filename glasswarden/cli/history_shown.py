@@ -49,6 +49,7 @@ def document_of(step: Step) -> dict[str, Any]:
         "actor": step.actor,
         "manager": step.manager,
         "operation": step.operation,
+        "did": step.did,
         "before": _plain(step.before),
         "after": _plain(step.after),
         "ticket": step.ticket,
@@ -65,7 +66,7 @@ def _row(step: Step) -> Line:
         str(step.fate),
         step.actor or (f"[{step.manager}]" if step.manager else "-"),
         step.path,
-        _WHOLE.get(step.operation) or f"{_text(step.before)} → {_text(step.after)}",
+        step.did or _WHOLE.get(step.operation) or f"{_text(step.before)} → {_text(step.after)}",
         step.ticket or "-",
     )
     details = tuple(map(printable, _details(step)))

@@ -2,24 +2,35 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from glasswarden.keys.folder import KeysUnreadable, read_ring
 from glasswarden.keys.ring import Ring
 from glasswarden.policy.policy import Policy
-from webhook.policy_file import PolicyUnreadable, load_policy
+from webhook.policy_file import PolicyUnreadable, load_policy, parse_policy
 
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
+STDIN: Final = Path("<stdin>")
+"""What mistakes in the standard input are said to be in."""
+
 
 def read_policy(file: Path) -> Policy:
-    """Return the policy in *file*, or end with its mistake."""
+    """Return the policy in *file*, or in the standard input for `-`; or end with its mistake."""
     try:
-        return load_policy(file)
+        return load_policy(file) if str(file) != "-" else _policy_from_input()
     except PolicyUnreadable as error:
         raise click.ClickException(str(error)) from error
+
+
+def _policy_from_input() -> Policy:
+    try:
+        text = read_bytes(Path("-")).decode()
+    except UnicodeDecodeError as error:
+        raise PolicyUnreadable(f"{STDIN}: {error}") from error
+    return parse_policy(STDIN, text)
 
 
 def read_keys(folder: Path | None) -> Ring:

@@ -47,6 +47,15 @@ class Kubectl:
         found: dict[str, Any] = json.loads(completed.stdout)
         return found
 
+    def look(self, target: str) -> dict[str, Any] | None:
+        """Return the object that *target* names, none where there is none; or end."""
+        try:
+            return self.get(target)
+        except KubectlFailed as error:
+            if "(NotFound)" not in error.message:
+                raise
+            return None
+
     def find(self, ref: Ref) -> dict[str, Any] | None:
         """Return the object *ref*, none where there is none; or end with kubectl's own words."""
         wanted = ("-o", "json", "--ignore-not-found", f"--request-timeout={PATIENCE}")

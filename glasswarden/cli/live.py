@@ -71,6 +71,13 @@ class Snapshot:
 
     def get(self, target: str, namespace: str) -> Object:
         """Return what *target*, as kubectl takes it, names in *namespace*; or end."""
+        found = self.find(target, namespace)
+        if found is None:
+            raise click.ClickException(f"{self._folder} has no {target} in {namespace}")
+        return found
+
+    def find(self, target: str, namespace: str) -> Object | None:
+        """Return what *target* names, none where the folder does not have it."""
         word, _, name = target.partition("/")
         try:
             kind = kind_of(word)
@@ -79,7 +86,7 @@ class Snapshot:
         for obj, found in self._each(kind):
             if (found.namespace, found.name) in {(namespace, name), ("", name)}:
                 return obj
-        raise click.ClickException(f"{self._folder} has no {kind} {namespace}/{name}")
+        return None
 
     def _each(self, kind: str) -> Iterator[tuple[Object, Ref]]:
         for obj in self._objects:

@@ -8,8 +8,9 @@ import yaml
 
 from certs.folder import Folder
 from glasswarden.cli.inputs import read_policy
+from glasswarden.policy.exempt import OUR_NAMESPACE
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.signals.alerts import RUNBOOKS, prometheus_rule
+from glasswarden.signals.alerts import prometheus_rules
 from glasswarden.signals.dashboard import dashboard
 from webhook.floor import floor
 from webhook.policy_file import PolicyUnreadable, load_policy
@@ -83,27 +84,45 @@ def webhooks(
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the rules that the webhook goes by; the built-in ones without it.",
 )
-def floor_command(policy_file: Path | None) -> None:
+@click.option(
+    "--namespace",
+    default=OUR_NAMESPACE,
+    show_default=True,
+    metavar="NAME",
+    help="The namespace that the webhook is in: nothing in it is refused.",
+)
+def floor_command(policy_file: Path | None, namespace: str) -> None:
     """Print a ValidatingAdmissionPolicy that holds the plain case while the webhook is away.
 
     It refuses what the webhook would refuse for certain, and nothing else: it may stand beside the
     webhook at all times. A write that asks for break-glass passes it.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
-    click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": floor(policy)}, indent=2))
+    try:
+        items = floor(policy, namespace)
+    except PolicyTooLarge as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
 
 
 @command.command("alerts")
 @click.option(
     "--runbooks",
-    default=RUNBOOKS,
-    show_default=True,
+    default="",
     metavar="URL",
-    help="Where people read the pages of docs/runbooks.",
+    callback=lambda _context, _parameter, url: _https(url),
+    help="https:// address under which people read docs/runbooks; without it alerts name the file.",
 )
 def alerts(runbooks: str) -> None:
-    """Print the alerts, as a PrometheusRule for the Prometheus operator."""
-    click.echo(yaml.safe_dump(prometheus_rule(runbooks), sort_keys=False, width=100), nl=False)
+    """Print the alerts, as PrometheusRules for the Prometheus operator."""
+    rules = prometheus_rules(runbooks)
+    click.echo(yaml.safe_dump_all(rules, sort_keys=False, width=100), nl=False)
+
+
+def _https(url: str) -> str:
+    if url and not url.startswith("https://"):
+        raise click.BadParameter("a link that works from anywhere begins with https://")
+    return url
 
 
 @command.command("dashboard")

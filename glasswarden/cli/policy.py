@@ -9,6 +9,7 @@ from glasswarden.cli.explanation import explained, explanation_as_json, explanat
 from glasswarden.cli.inputs import FILE, read_bytes, read_keys, read_object, read_policy
 from glasswarden.cli.policy_test import as_junit, run_all
 from glasswarden.cli.simulation import tally, tally_as_json, tally_as_text
+from glasswarden.policy.document import Benign
 from glasswarden.policy.file import document_schema
 from glasswarden.policy.policy import DEFAULT, Policy, enforced
 from webhook.registration import Endpoint, PolicyTooLarge, configurations
@@ -30,7 +31,10 @@ def command() -> None:
 @command.command("check")
 @click.argument("file", type=FILE)
 def check(file: Path) -> None:
-    """Check that FILE is a policy which the webhook and the API server will take."""
+    """Check that FILE is a policy which the webhook and the API server will take.
+
+    FILE is YAML, or - for the standard input.
+    """
     policy = read_policy(file)
     try:
         configurations(policy, Endpoint("https://webhook.invalid", b"", ""))
@@ -137,4 +141,10 @@ def _cautions(policy: Policy) -> list[str]:
         for each in policy.document.break_glass.rules
         if "*" in each.users or not {"*", "system:authenticated"}.isdisjoint(each.groups)
     )
-    return [*delegations, *rules]
+    undo = (
+        "rollout-undo lets through every change of a workload's template by whoever calls his "
+        "program kubectl: nothing in the write tells an undo from it"
+        for _ in policy.document.benign
+        if _ is Benign.ROLLOUT_UNDO
+    )
+    return [*delegations, *rules, *undo]

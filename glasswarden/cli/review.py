@@ -1,49 +1,26 @@
 """`glasswarden review`: the weekly look at what keeps drifting."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import click
 
-from correlator.declared import Release, parse_address
-from correlator.filters import Filter
-from correlator.finding import Finding
-from correlator.grants.grant import Grant, grants_of
-from correlator.grants.stories import stories_since
-from correlator.link.link import State
-from correlator.live.cluster import ClusterLive
-from correlator.live.folder import FolderLive
-from correlator.live.source import KindUnavailable, Scope
-from correlator.live.source import Live as LiveObjects
-from correlator.review.compose import Episode, Period, Place, Seen, compose
+from correlator.review.compose import Period, Seen, compose
 from correlator.review.formats import render_markdown, render_page, render_text
-from correlator.review.model import Ignore, Review, as_json
-from correlator.sources.ignores import Ignore as Rule
-from correlator.sources.reconcilers import read_reconcilers
-from correlator.standing import UNKNOWN, Looked, NotKnown, Standings
-from glasswarden.cli.connection import access_to
-from glasswarden.cli.drift.causes import causes_from
-from glasswarden.cli.drift.passes import of_cluster, of_folder
-from glasswarden.cli.drift.request import CannotLook, Request, explained
+from correlator.review.model import Review, as_json
+from glasswarden.cli.audit import audit_log_from, audit_log_option
 from glasswarden.cli.inputs import read_policy
 from glasswarden.cli.ledger.clusters import cluster_of
-from glasswarden.cli.ledger.masks import masks_at
 from glasswarden.cli.ledger.options import keys_option, ledger_option, opened
 from glasswarden.cli.live import live_option
+from glasswarden.cli.review_looked import Looking
 from glasswarden.cli.selection import PAGE, attempts_for
 from glasswarden.cli.times import MOMENT, now
-from glasswarden.cluster.apiserver import ApiServer, ApiServerError, NoAccess
-from glasswarden.kube.objects import Object, Ref
-from glasswarden.ledger.errors import LedgerError
-from glasswarden.ledger.history.address import open_history
-from glasswarden.ledger.history.episode import Episode as Stored
 from glasswarden.ledger.question import Question
-from glasswarden.ledger.record import Attempt
-from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.policy.policy import DEFAULT
 from glasswarden.printable import printable
 
 OWED_FOR: Final = timedelta(days=90)
@@ -57,115 +34,6 @@ FORMATS: Final[Mapping[str, tuple[str, Callable[[Review], str]]]] = {
     "json": (".json", lambda review: as_json(review).decode()),
 }
 """Each format: how a file with it is called, and what makes it."""
-
-
-@dataclass(slots=True)
-class Looking:
-    """Looks at what is known beside the records, and remembers what could not be."""
-
-    address: str
-    keys: Path | None
-    cluster: str
-    policy: Policy
-    kubeconfig: Path | None
-    folder: Path | None
-    """The objects as they were taken from the cluster, which is not asked then."""
-    namespace: str
-    app: str
-    unknown: list[str] = field(default_factory=list)
-
-    def grants(self, since: datetime, *, is_live: bool) -> list[Grant]:
-        """Return the grants since *since*, with what became of their fields."""
-        with opened(self.address) as ledger:
-            story = stories_since(ledger, since, self.cluster)
-        wanted = [each for each in story if self._wants(each)]
-        return grants_of(wanted, self._standings() if is_live and wanted else lambda *_: UNKNOWN)
-
-    def _wants(self, attempt: Attempt) -> bool:
-        here = not self.namespace or attempt.namespace == self.namespace
-        return here and (not self.app or attempt.app in ("", self.app))
-
-    def _standings(self) -> Standings:
-        try:
-            live = self._live()
-        except (NoAccess, ApiServerError) as error:
-            self.unknown.append(f"What is still live of grants: {error}")
-            return lambda *_: UNKNOWN
-
-        def look(ref: Ref) -> Object | None:
-            try:
-                return live.one(ref)
-            except KindUnavailable as error:
-                raise NotKnown(str(ref)) from error
-
-        return Looked(look, masks=masks_at(self.keys, self.address))
-
-    def _live(self) -> LiveObjects:
-        scope = Scope(self.namespace, self.namespace or "default")
-        if self.folder is not None:
-            return FolderLive(self.folder, scope)
-        return ClusterLive(ApiServer(access_to(self.kubeconfig), "glasswarden-review"), scope)
-
-    def findings(self, git: str, path: str, values: tuple[Path, ...]) -> list[Finding] | None:
-        """Return what differs from Git now; without Git, which direct writes still stand."""
-        request = Request(
-            parse_address(git),
-            path,
-            Release(self.app, self.namespace, tuple(each.absolute() for each in values)),
-            Scope(self.namespace, self.namespace or "default"),
-            Filter(self.app, self.namespace),
-            self.policy,
-            confirm=False,
-        )
-        if not git:
-            what = "Additions, missing objects and candidates for pruning"
-            self.unknown.append(f"{what}: without --git, only recorded writes were looked at.")
-        try:
-            with (
-                explained(),
-                causes_from(self.address, self.keys, self.cluster or None, self.policy) as causes,
-            ):
-                result = (
-                    of_folder(request, self.folder, causes)
-                    if self.folder is not None
-                    else of_cluster(request, self.kubeconfig, causes)
-                )
-        except CannotLook as error:
-            self.unknown.append(f"What differs today: {error.message}")
-            return None
-        self.unknown += [f"{each.what}: {each.why}" for each in result.incomplete]
-        return list(result.findings)
-
-    def ignores(self, findings: Sequence[Finding]) -> list[Ignore]:
-        """Return the rules that leave differences alone, and for how many each is today."""
-        try:
-            reconcilers = read_reconcilers(self._live())
-        except (NoAccess, ApiServerError) as error:
-            self.unknown.append(f"What Applications ignore: {error}")
-            return []
-        self.unknown.append("Since when an Application ignores something: it does not say.")
-        found = [_ignore_of(rule, findings) for rule in reconcilers.ignores]
-        return [*found, *_delegations(self.policy, findings)]
-
-    def episodes(self, since: datetime) -> list[Episode] | None:
-        """Return the history of findings that the service keeps, if it does."""
-        try:
-            with closing(open_history(self.address, create=False)) as history:
-                stored = history.episodes(since, self.cluster)
-        except LedgerError as error:
-            self.unknown.append(f"The history of findings cannot be read: {error}")
-            return None
-        if not stored:
-            why = "nothing drifted, or `glasswarden correlator` did not run"
-            self.unknown.append(f"The history of findings is empty for both periods: {why}.")
-            return None
-        return [_episode(each) for each in stored if self._has(each)]
-
-    def _has(self, stored: Stored) -> bool:
-        last = stored.last
-        return (not self.namespace or last.namespace == self.namespace) and (
-            not self.app or last.app == self.app
-        )
 
 
 @click.command("review")
@@ -187,6 +55,7 @@ class Looking:
 @live_option
 @click.option("--no-live", is_flag=True, help="Go by the ledger alone; ask no cluster.")
 @click.option("--kubeconfig", envvar="KUBECONFIG", type=_FILE, help="How to reach the cluster.")
+@audit_log_option
 @click.option(
     "--policy", "policy_file", envvar="GLASSWARDEN_POLICY", type=_FILE, help="The policy."
 )
@@ -211,6 +80,7 @@ def command(
     folder: Path | None,
     no_live: bool,
     kubeconfig: Path | None,
+    audit_logs: tuple[Path, ...],
     policy_file: Path | None,
     form: str | None,
     output: Path | None,
@@ -221,7 +91,8 @@ def command(
       glasswarden review --since 7d --git . --path deploy/prod -o review.md
 
     From the ledger's records, the grants, the history that `glasswarden correlator` keeps, and a
-    look at the cluster. What could not be known is said at the end.
+    look at the cluster; with --audit-log, what no record explains is put down to whom the log
+    proves. What could not be known is said at the end.
     """  # noqa: D301 - the backslash keeps click from joining the lines
     if since >= (time := now()):
         raise click.BadParameter("it lies in the future", param_hint="--since")
@@ -237,8 +108,26 @@ def command(
             limit=PAGE,
         )
         attempts = attempts_for(ledger, question)
-    looking = Looking(address, keys, name, policy, kubeconfig, folder, namespace, app)
-    seen = _seen(looking, period, git, path, values, is_live=not no_live)
+    with audit_log_from(audit_logs, policy) as audit:
+        looking = Looking(
+            address,
+            keys,
+            name,
+            policy,
+            kubeconfig,
+            folder,
+            namespace,
+            app,
+            audit,
+            policy_file,
+        )
+        looking.unknown += [
+            f"{each.what}: {each.why}" for each in (audit.incomplete if audit else ())
+        ]
+        seen = _seen(looking, period, git, path, values, is_live=not no_live)
+        if not no_live:
+            teams = looking.teams(attempts, seen.findings or (), git, path)
+            seen = replace(seen, teams=teams, unknown=tuple(looking.unknown))
     _write(compose(period, attempts, seen, time), form or _by_name(output), output)
 
 
@@ -258,40 +147,6 @@ def _seen(
     findings = looking.findings(git, path, values) if is_live else None
     ignores = looking.ignores(findings) if findings is not None and git else []
     return Seen(grants, findings, ignores, episodes, tuple(looking.unknown))
-
-
-def _ignore_of(rule: Rule, findings: Sequence[Finding]) -> Ignore:
-    place = f"{rule.namespace or '*'}/{rule.name or '*'}"
-    fields = [*map(str, rule.fields), *(f"what {each} holds" for each in sorted(rule.managers))]
-    return Ignore(
-        whose=f"{rule.owner.engine} {rule.owner.app}",
-        what=f"{rule.kind or '*'} {place}: {', '.join(fields)}",
-        covers=sum(map(rule.covers, findings)),
-    )
-
-
-def _delegations(policy: Policy, findings: Sequence[Finding]) -> list[Ignore]:
-    """Return the delegations that the policy file itself makes."""
-    delegated = [
-        line
-        for each in findings
-        if each.link is not None and each.link.state is State.DELEGATED
-        for line in each.link.evidence
-    ]
-    return [
-        Ignore(
-            whose="the policy",
-            what=f"{each.name}: {', '.join(map(str, each.fields))}",
-            covers=sum(line.endswith(f" to {each.name}") for line in delegated),
-        )
-        for each in policy.document.delegations
-    ]
-
-
-def _episode(stored: Stored) -> Episode:
-    last = stored.last
-    place = Place(stored.cluster, last.group, last.kind, last.namespace, last.name, last.field)
-    return Episode(place, last.app, last.team, stored.first_seen)
 
 
 def _by_name(output: Path | None) -> str:

@@ -24,17 +24,18 @@ def command(kubeconfig: Path | None, namespace: str, *, registration_only: bool,
     if not yes:
         click.confirm(f"Guard {objects.server} no longer?", abort=True)
     try:
-        removed = [*take_off(objects)]
-        if not registration_only:
-            removed += remove_parts(objects, namespace)
+        first = [*take_off(objects)]
+        parts = [] if registration_only else [*remove_parts(objects, namespace)]
         # A keeper that restores may have been in the middle of it.
-        removed += take_off(objects)
+        again = [*take_off(objects)]
         left = still_asking(objects, namespace)
     except ClusterError as error:
         raise click.ClickException(str(error)) from error
-    for name in removed:
+    for name in (*first, *(each.part for each in parts if not each.refused), *again):
         click.echo(f"removed {name}")
     if left:
         names = "\n".join(f"  kubectl delete {name}" for name in left)
         raise click.ClickException(f"these still ask Glasswarden about writes:\n{names}")
     click.echo("Nothing of Glasswarden can stop a write now.")
+    if refused := [f"  {each.part}: {each.refused}" for each in parts if each.refused]:
+        raise click.ClickException("\n".join(("these may still be there:", *refused)))

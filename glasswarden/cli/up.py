@@ -19,6 +19,7 @@ from glasswarden.setup.installation import VALIDATING, Installation
 from glasswarden.setup.local import (
     Local,
     NotStarted,
+    StillAsked,
     asked,
     certificates_for,
     correlating,
@@ -27,6 +28,8 @@ from glasswarden.setup.local import (
 from webhook.registration import PolicyTooLarge
 
 TRIES, PAUSE_SECONDS = 20, 0.25
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, and Ctrl-C by other names: somebody ends us politely, or closes the terminal."""
 ADVICE = "Which address of this machine does the API server reach? Name it with --host."
 
 
@@ -78,8 +81,7 @@ def command(
     policy = read_policy(policy_file) if policy_file else DEFAULT
     folder.mkdir(parents=True, exist_ok=True)
     certificates = certificates_for(local, datetime.now(UTC))
-    # Ending us politely is Ctrl-C by another name.
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    _end_once()
     try:
         _refuse_second(objects)
         access = _kubeconfig(kubeconfig)
@@ -92,8 +94,25 @@ def command(
             _wait_for(webhook, local)
     except KeyboardInterrupt:
         click.echo("\nThe API server asks nobody any more.")
-    except (ClusterError, NotStarted, PolicyTooLarge) as error:
+    except (ClusterError, NotStarted, PolicyTooLarge, StillAsked) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _end_once() -> None:
+    """Let the first signal end us, and no later one disturb that.
+
+    Cut short, it would leave a registration that refuses writes, and nobody who answers.
+    """
+
+    def end(*_: object) -> None:
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in ENDING:
+        # Whoever started us with `nohup` means it.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
 
 
 def _wait_for(webhook: Popen[bytes], local: Local) -> None:

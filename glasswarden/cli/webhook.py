@@ -34,7 +34,7 @@ from webhook.tls import CertificateUnusable
     "--client-ca",
     envvar="GLASSWARDEN_CLIENT_CA",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Only serve callers with a certificate of this authority (PEM); probes included.",
+    help="Only answer reviews of callers with a certificate of this authority (PEM).",
 )
 @click.option(
     "--ledger",

@@ -117,8 +117,7 @@ class ApiServer:
 
     def get(self, path: str, accept: str = "application/json") -> dict[str, Any]:
         """Return the object or list at *path*."""
-        decoded: dict[str, Any] = json.loads(self.fetch(path, accept, READ_SECONDS))
-        return decoded
+        return _object_in(self.fetch(path, accept, READ_SECONDS), path)
 
     def fetch(
         self, path: str, accept: str = "application/json", seconds: float = LIST_SECONDS
@@ -135,8 +134,7 @@ class ApiServer:
             stream=False,
             sends=_Sent("PATCH", "application/apply-patch+yaml", manifest),
         )
-        decoded: dict[str, Any] = json.loads(response.data)
-        return decoded
+        return _object_in(response.data, path)
 
     def create(self, path: str, manifest: dict[str, Any]) -> None:
         """Create *manifest* in the collection at *path*; raise `AlreadyThere` if there is one."""
@@ -233,6 +231,16 @@ _FAILURES: Final[dict[int, type[ApiServerError]]] = {
     HTTPStatus.CONFLICT: AlreadyThere,
     HTTPStatus.GONE: Expired,
 }
+
+
+def _object_in(body: bytes, path: str) -> dict[str, Any]:
+    try:
+        decoded = json.loads(body)
+    except ValueError as error:
+        raise ApiServerError(f"{path}: not JSON") from error
+    if not isinstance(decoded, dict):
+        raise ApiServerError(f"{path}: not an object")
+    return decoded
 
 
 def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:

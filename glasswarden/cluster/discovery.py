@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from glasswarden.cluster.apiserver import ApiServer
+from glasswarden.cluster.apiserver import ApiServer, ApiServerError
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -45,9 +45,16 @@ class Served:
 
 def served_by(server: ApiServer) -> Served:
     """Ask *server* what it serves. Raises `ApiServerError`."""
+    try:
+        return _served(server.fetch("/api", _AGGREGATED), server.fetch("/apis", _AGGREGATED))
+    except (msgspec.DecodeError, AttributeError, KeyError, TypeError) as error:
+        raise ApiServerError(f"what is served does not tell the API's kinds: {error}") from error
+
+
+def _served(*documents: bytes) -> Served:
     groups: list[dict[str, Any]] = []
-    for path in ("/api", "/apis"):
-        groups += _decode(server.fetch(path, _AGGREGATED)).get("items") or []
+    for document in documents:
+        groups += _decode(document).get("items") or []
     versions = [
         (str(group["metadata"].get("name", "")), version)
         for group in groups

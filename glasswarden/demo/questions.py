@@ -43,17 +43,28 @@ QUESTIONS: Final = (
         shown=str.splitlines,
     ),
     Question(
+        ("history", "deploy/web", *_PLACE, *_SEEN, "--field", "/spec/replicas"),
+        shown=str.splitlines,
+    ),
+    Question(
         ("report", *_PLACE, *_THEN, *_SEEN, "--verify", "-o", "report.html"),
         more=("report.md", "report.json", "report.csv"),
     ),
     Question((*_PATCH, *_LIVE, "-o", "backport.patch")),
     Question(
-        ("review", "--since", "7d", *_PLACE, *_THEN, *_LIVE, "-o", "review.html"),
+        ("review", "--since", "7d", *_PLACE, *_THEN, *_SEEN, "-o", "review.html"),
         more=("review.md",),
     ),
 )
 
-LAST: Final = Question(
-    ("drift", "--git", "git", *_DEPLOYED, *_PLACE, "--live", "mended"), shown=str.splitlines
+MENDED: Final = (
+    "Git takes the patch, leaves the API's replicas to its autoscaler, and has the half-merged\n"
+    "file whole. Flux follows, and puts the payments back as they were:"
 )
-"""Asked when Git has the patch and Flux has followed."""
+"""What was done about it, before the last question."""
+
+LAST: Final = Question(
+    ("drift", "--git", "git", *_DEPLOYED, *_PLACE, "--live", "mended", "--audit-log", "audit.log"),
+    shown=str.splitlines,
+)
+"""Asked when Git has the patch and Flux has followed; the ledger and the log remember all of it."""

@@ -28,6 +28,8 @@ class _Finding(msgspec.Struct, frozen=True):
     response: str
     declared: Any = None
     live: Any = None
+    source: str = ""
+    kind: str = msgspec.field(name="class", default="")
     link: _Link = _Link()
 
 
@@ -38,7 +40,7 @@ class _Drift(msgspec.Struct, frozen=True):
 def in_short(drift: str) -> list[str]:
     """Return a line for each finding: the object, the field, who, and what to do about it."""
     found = msgspec.json.decode(drift.encode(), type=_Drift).findings
-    rows = [(*_what(each), _who(each.link), each.response) for each in found]
+    rows = [(*_what(each), _who(each), each.response) for each in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -59,7 +61,10 @@ def _value(given: Any) -> str:  # noqa: ANN401 - any JSON value
     return text if len(text) <= LONGEST else f"…{text[-LONGEST + 1 :]}"
 
 
-def _who(link: _Link) -> str:
+def _who(finding: _Finding) -> str:
+    link = finding.link
+    if finding.kind == "sync-availability":
+        return f"[{finding.source}]"
     if not link.actor:
         return f"({link.state})"
     return f"{link.actor}, {link.ticket}" if link.ticket else f"{link.actor}, no record"

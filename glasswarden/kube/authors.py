@@ -26,7 +26,7 @@ class Authors(msgspec.Struct, frozen=True):
     def at(self, path: Path) -> Author:
         """Return the author of the change at *path*."""
         if self.requested:
-            return self._requested()
+            return self._requested(path)
         if len(self.writers) == 1:
             return _author(self.writers[0])
         # Several entries move when a client rewrites managedFields itself; none moves when a write
@@ -34,12 +34,15 @@ class Authors(msgspec.Struct, frozen=True):
         owners = owners_at(self.writers or self.entries, path) or self.writers
         return _author(max(owners, key=lambda entry: entry.time)) if owners else Author()
 
-    def _requested(self) -> Author:
-        # The name is known, so all that the entries can add is whether it applied.
+    def _requested(self, path: Path) -> Author:
+        # The name is known, so all that the entries can add is whether it applied. Where none has
+        # moved, the manager that owns the field wrote it twice within a second.
         for entry in self.writers:
             if entry.manager == self.requested:
                 return _author(entry)
-        return Author(self.requested, "Update")
+        own = tuple(entry for entry in self.entries if entry.manager == self.requested)
+        owners = owners_at(own, path)
+        return _author(owners[0]) if owners else Author(self.requested, "Update")
 
 
 def _author(entry: Entry) -> Author:

@@ -54,6 +54,12 @@ def metadata_of(obj: Object) -> Object:
     return _mapping(obj, "metadata")
 
 
+def generation_of(obj: Object) -> int:
+    """Return how often the spec of *obj* was written, 0 where that is not counted."""
+    value = metadata_of(obj).get("generation")
+    return value if isinstance(value, int) else 0
+
+
 def labels_of(obj: Object) -> Object:
     """Return the labels of *obj*, empty where it has none."""
     return _mapping(metadata_of(obj), "labels")

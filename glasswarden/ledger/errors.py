@@ -29,12 +29,24 @@ class LedgerConflict(LedgerError):
     """Another record stands in that place of the chain: somebody forged one of them."""
 
 
+class HoldAdded(LedgerError):
+    """A legal hold was put since the cut was planned; nothing was cut. Plan it again."""
+
+
 class SpoolUnusable(LedgerError):
     """No record can wait here: the spool is full, or cannot be written. The outage rules apply."""
 
 
+class SpoolDamaged(LedgerError):
+    """What waits here cannot be read back; keep the file for people, and begin another chain."""
+
+
 class MigrationNeeded(LedgerError):
     """The database's tables are not of this version; run `glasswarden ledger migrate`."""
+
+
+class LaterTables(MigrationNeeded):
+    """The database's tables are of a version that this program does not know; run a later one."""
 
 
 class RecordMalformed(LedgerError):

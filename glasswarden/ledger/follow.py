@@ -1,7 +1,8 @@
 """What arrives in a ledger, as it arrives."""
 
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.record import Record, read_record
+from glasswarden.ledger.reading import record_in
+from glasswarden.ledger.record import Record
 
 
 class Follower:
@@ -16,9 +17,9 @@ class Follower:
         self._seen = {head.writer: head.sequence for head in ledger.heads()}
 
     def arrived(self) -> list[Record]:
-        """Return what has arrived since this was last asked, oldest first."""
+        """Return what has arrived since this was last asked, oldest first; also the damaged."""
         records = [
-            read_record(row.body, row.digest, row.signature)
+            record_in(row)
             for head in self._ledger.heads()
             if head.sequence > self._seen.get(head.writer, 0)
             for row in self._ledger.rows(head.writer, self._seen.get(head.writer, 0))

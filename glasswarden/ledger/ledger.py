@@ -1,6 +1,6 @@
 """What a ledger does, whichever database keeps it. One contract test holds every driver to this."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -42,6 +42,9 @@ class Ledger(Protocol):
     def ask(self, question: Question) -> list[Record]:
         """Return the records that *question* wants, newest first, no more than its limit."""
 
+    def found(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first.
 
@@ -59,20 +62,46 @@ class Ledger(Protocol):
     def unwitnessed(self) -> list[Head]:
         """Return the ends of chains that moved since an `Opened` last named them."""
 
+    def witnessed(self) -> dict[str, int]:
+        """Return how far each chain was named by an `Opened`, as the database's own list says."""
+
+    def unwitness(self, writer: str, through: int) -> None:
+        """Have the chain named again behind *through*: what named it farther on is gone."""
+
     def writers(self) -> list[str]:
         """Return whose records there are, sorted: asked of the records, not of any list."""
 
     def signed(self) -> Iterator[Row]:
         """Yield the rows that carry a signature by id, oldest first; there are few."""
 
-    def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
-        """Yield the rows of one chain in order of sequence, from behind *after*."""
+    def rows(
+        self, writer: str, after: int | None = None, through: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of one chain in order of sequence, from behind *after*, up to *through*.
+
+        Without them all: also those in places that no chain has, below 1.
+        """
+
+    def find(self, record_id: str) -> Row | None:
+        """Return the row with this id."""
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""
 
-    def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
-        """Cut a chain's places up to *through* but those in *keep*; store *stone*, all at once."""
+    def remove(
+        self,
+        writer: str,
+        through: int,
+        keep: Sequence[int],
+        stone: Record,
+        *,
+        held: Collection[str] = (),
+    ) -> None:
+        """Cut a chain's places up to *through* but those in *keep*; store *stone*, all at once.
+
+        Raises `HoldAdded` where a ticket is under legal hold that is not in *held*: whoever chose
+        what to keep did not know of it.
+        """
 
     def holds(self) -> list[LegalHold]:
         """Return the legal holds in force, oldest first."""

@@ -16,12 +16,21 @@ from glasswarden.ledger.record import Record, read_record
 BEGIN: Final = len('{"digest":"') + 64 + len('","record":')
 """Where the record's bytes begin in every line."""
 
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_BASE64: Final = re.compile(r"([A-Za-z0-9+/]+=*)?")
 _HEAD: Final = re.compile(rb'\{"digest":"([0-9a-f]{64})","record":(?=\{)')
 _SIGNATURE: Final = re.compile(rb',"signature":"([A-Za-z0-9+/]+=*)"')
 
 
 def line_of(record: Record) -> bytes:
-    """Return *record* as a line."""
+    """Return *record* as a line; raise `RecordMalformed` where nobody could read it back."""
+    if not (
+        record.body.startswith(b"{")
+        and b"\n" not in record.body
+        and _DIGEST.fullmatch(record.digest)
+        and _BASE64.fullmatch(record.signature)
+    ):
+        raise RecordMalformed(f"record {record.entry.id} does not fit a line")
     signature = b',"signature":"%b"' % record.signature.encode() if record.signature else b""
     return b'{"digest":"%b","record":%b%b}\n' % (record.digest.encode(), record.body, signature)
 

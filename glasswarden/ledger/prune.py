@@ -5,15 +5,18 @@ Nothing is cut that does not verify: a tombstone over an edited record would bur
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from glasswarden.ledger.clerk import Clerk
+from glasswarden.ledger.errors import HoldAdded
 from glasswarden.ledger.fsck.chain import ChainCheck
 from glasswarden.ledger.fsck.findings import Finding
 from glasswarden.ledger.fsck.testimony import Testimony, heard_in
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger, Row
+from glasswarden.ledger.question import searchable
 from glasswarden.ledger.record import Kept, Tombstone
 
 
@@ -39,18 +42,33 @@ def prune(
     is cut at all.
     """
     testimony = heard_in(ledger.signed(), trust)
-    held = frozenset(hold.ticket for hold in ledger.holds())
     for chain in ledger.writers():
-        check = ChainCheck(
-            chain, trust, testimony.claims.get(chain, ()), testimony.stones.get(chain)
-        )
+        done = _pruned(ledger, chain, before, trust, testimony, clerk)
+        yield from [done] if isinstance(done, Pruning) else done
+    if clerk is not None:
+        _name_again(ledger, trust)
+
+
+def _pruned(
+    ledger: Ledger,
+    chain: str,
+    before: datetime,
+    trust: Trust,
+    testimony: Testimony,
+    clerk: Clerk | None,
+) -> Pruning | list[Finding]:
+    """Cut one chain; return what went, or what is wrong with it."""
+    claims, stone = testimony.claims.get(chain, ()), testimony.stones.get(chain)
+    while True:
+        # A hold that was lifted in the database alone is in force; so is one of this very moment.
+        held = testimony.held.union(hold.ticket for hold in ledger.holds())
+        check = ChainCheck(chain, trust, claims, stone)
         planned = _plan(check, _older(ledger, chain, before), _stays(held, testimony))
-        if isinstance(planned, Pruning):
-            if clerk is not None:
-                _cut(ledger, planned, before, clerk)
-            yield planned
-        else:
-            yield from planned
+        if clerk is None or not isinstance(planned, Pruning):
+            return planned
+        with suppress(HoldAdded):  # by somebody, meanwhile: it is planned again
+            _cut(ledger, planned, before, clerk, held)
+            return planned
 
 
 def _older(ledger: Ledger, chain: str, before: datetime) -> Iterator[Row]:
@@ -67,10 +85,11 @@ def _stays(held: frozenset[str], testimony: Testimony) -> Callable[[Row], bool]:
     the rest of their chains hangs on.
     """
     in_force = {stone.id for stone in testimony.stones.values()}
+    tickets = frozenset(map(searchable, held))
 
     def stays(row: Row) -> bool:
         columns = row.columns
-        return columns.ticket in held or columns.type == "held" or columns.id in in_force
+        return columns.ticket in tickets or columns.type == "held" or columns.id in in_force
 
     return stays
 
@@ -96,7 +115,9 @@ def _plan(
     return Pruning(check.chain, through, digest, count, total.hexdigest(), tuple(kept))
 
 
-def _cut(ledger: Ledger, planned: Pruning, before: datetime, clerk: Clerk) -> None:
+def _cut(
+    ledger: Ledger, planned: Pruning, before: datetime, clerk: Clerk, held: frozenset[str]
+) -> None:
     stone = clerk.signed(
         Tombstone,
         chain=planned.chain,
@@ -107,5 +128,15 @@ def _cut(ledger: Ledger, planned: Pruning, before: datetime, clerk: Clerk) -> No
         kept=planned.kept,
         before=before,
     )
-    ledger.remove(planned.chain, planned.through, [kept.sequence for kept in planned.kept], stone)
+    kept = [kept.sequence for kept in planned.kept]
+    ledger.remove(planned.chain, planned.through, kept, stone, held=held)
     clerk.stored(stone)
+
+
+def _name_again(ledger: Ledger, trust: Trust) -> None:
+    """Have the next opening name the chains whose last mention went with what was cut."""
+    # Where clocks differ, an opening may be old enough to go, and what it named may not.
+    witnessed, testimony = ledger.witnessed(), heard_in(ledger.signed(), trust)
+    for chain, place in witnessed.items():
+        if place > (reach := testimony.reach(chain)):
+            ledger.unwitness(chain, reach)

@@ -162,12 +162,16 @@ class Closed(Entry, frozen=True, kw_only=True, tag_field="type", tag="closed"):
 
 
 class Gap(Entry, frozen=True, kw_only=True, tag_field="type", tag="gap"):
-    """Writes that were allowed while nothing could be recorded, as the policy said."""
+    """Writes that were answered while nothing could be recorded."""
 
     since: datetime
     until: datetime
     count: int
+    """How many were allowed, as the policy said."""
+
     why: str
+    refused: int = 0
+    """How many were not."""
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -220,7 +224,13 @@ class Foreign(Entry, frozen=True, kw_only=True):
     type: str
 
 
-AnyEntry: TypeAlias = Attempt | Opened | Closed | Gap | Tombstone | Held | Foreign
+class Damaged(Entry, frozen=True, kw_only=True):
+    """What stands in a record's place and cannot be read; the rest is what the database says."""
+
+    why: str
+
+
+AnyEntry: TypeAlias = Attempt | Opened | Closed | Gap | Tombstone | Held | Foreign | Damaged
 SIGNED: Final = (Opened, Closed, Tombstone, Held)
 
 
@@ -237,7 +247,12 @@ class Record:
     @property
     def is_later(self) -> bool:
         """Whether a later version of the program wrote it, and may mean more than is read here."""
-        return isinstance(self.entry, Foreign) or self.entry.format > FORMAT
+        return is_later(self.entry)
+
+
+def is_later(entry: AnyEntry) -> bool:
+    """Tell whether a later version of the program wrote *entry*."""
+    return entry.format > FORMAT or isinstance(entry, Foreign)
 
 
 _encoder = msgspec.json.Encoder(order="sorted")

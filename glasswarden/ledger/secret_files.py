@@ -3,10 +3,12 @@
 import os
 from pathlib import Path
 
+from glasswarden.ledger.folders import make_folder, sync_folder
+
 
 def create_once(path: Path, content: bytes) -> None:
     """Write *content* to *path* unless something is there: of two makers the first wins."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     if path.exists():
         return
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -21,3 +23,4 @@ def create_once(path: Path, content: bytes) -> None:
         pass
     finally:
         draft.unlink()
+        sync_folder(path.parent)

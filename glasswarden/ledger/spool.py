@@ -16,7 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from glasswarden.ledger.errors import RecordMalformed, SpoolUnusable
+from glasswarden.ledger.errors import RecordMalformed, SpoolDamaged, SpoolUnusable
+from glasswarden.ledger.folders import make_folder, sync_folder
 from glasswarden.ledger.lines import line_of, parse_line
 from glasswarden.ledger.record import Record
 
@@ -67,17 +68,23 @@ class Spool:
         """
         spool = cls(path, limit=0)
         spool._file = file
-        with open(file, "rb", closefd=False) as lines:
-            for line in lines:
-                record = _sound(line)
-                if record is not None and not spool.torn:
-                    spool._end += len(line)
-                    spool.count += 1
-                    spool._oldest = spool._oldest or record.entry.time
-                else:
-                    spool.torn += len(line)
-                    spool.damaged |= record is not None
+        try:
+            with open(file, "rb", closefd=False) as lines:
+                for line in lines:
+                    spool._look_at(line)
+        except OSError:  # a broken disk: what is behind this may be records too
+            spool.damaged = True
         return spool
+
+    def _look_at(self, line: bytes) -> None:
+        record = _sound(line)
+        if record is not None and not self.torn:
+            self._end += len(line)
+            self.count += 1
+            self._oldest = self._oldest or record.entry.time
+        else:
+            self.torn += len(line)
+            self.damaged |= record is not None
 
     @property
     def waiting(self) -> int:
@@ -109,14 +116,14 @@ class Spool:
     def _open(self) -> None:
         if self._file >= 0:
             return
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         # Locked before it has its name: nobody else can take it for one that was left behind.
         draft = self.path.with_name(f".{self.path.name}")
         file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             draft.rename(self.path)
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
         except OSError:
             os.close(file)
             raise
@@ -139,17 +146,26 @@ class Spool:
         self._unclean = False
 
     def next(self, most: int) -> Batch:
-        """Return up to *most* records that come next, or raise `RecordMalformed`."""
+        """Return up to *most* records that come next, at least one, or raise `SpoolDamaged`."""
+        try:
+            lines = self._lines(most)
+        except OSError as error:
+            raise SpoolDamaged(f"the spool {self.path} cannot be read: {error}") from error
+        records = [record for record in map(_sound, lines) if record is not None]
+        if not records or len(records) < len(lines):
+            raise SpoolDamaged(f"the spool {self.path} is not what was written to it")
+        return Batch(records, self._delivered + sum(map(len, lines)))
+
+    def _lines(self, most: int) -> list[bytes]:
+        """Return up to *most* whole lines that come next."""
         size = _CHUNK
         while True:
             chunk = os.pread(self._file, min(size, self.waiting), self._delivered)
             lines = chunk.splitlines(keepends=True)[:most]
             whole = [line for line in lines if line.endswith(b"\n")]
             if whole or size >= self.waiting:
-                break
+                return whole
             size *= 2
-        end = self._delivered + sum(map(len, whole))
-        return Batch([parse_line(line) for line in whole], end)
 
     def passed(self, batch: Batch) -> None:
         """Go on behind *batch*, which was delivered; the last one takes the file with it."""
@@ -195,7 +211,8 @@ def new_spool(folder: Path, writer: str, limit: int) -> Spool:
 
 def left_overs(folder: Path) -> Iterator[Spool]:
     """Yield the spools in *folder* that nobody holds, and hold them."""
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
+    # A draft, whose name begins with a dot, is about to be somebody's.
+    for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
         file = _locked(path)
         if file is not None:
             yield Spool.adopt(path, file)
@@ -232,12 +249,3 @@ def _write_at(file: int, content: bytes, place: int) -> None:
     while view:
         written = os.pwrite(file, view, place)
         view, place = view[written:], place + written
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in *folder* outlive a power cut."""
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -14,6 +14,9 @@ from glasswarden.policy.policy import Policy
 from glasswarden.policy.terms import uncovered
 from glasswarden.policy.write import Write
 
+COMMAND: Final = "  kubectl glasswarden break "
+"""How the line begins that is there to be copied."""
+
 # kubectl knows these by their kind alone.
 _SHORT: Final = frozenset({"", "apps", "batch", "autoscaling", "networking.k8s.io"})
 
@@ -39,7 +42,7 @@ def advice(write: Write, policy: Policy, now: datetime) -> list[str]:
     second = (
         f" ({people_of(rule.document.approval)} must approve)" if rule.document.approval else ""
     )
-    return [*lines, f"To break the glass{second}:", f"  {command(write.target, rule)}"]
+    return [*lines, f"To break the glass{second}:", f"{COMMAND}{asking(write.target, rule)}"]
 
 
 def _has_one(write: Write, policy: Policy, now: datetime) -> bool:
@@ -47,10 +50,10 @@ def _has_one(write: Write, policy: Policy, now: datetime) -> bool:
     return live is not None and admits(live, write.actor)
 
 
-def command(ref: Ref, rule: Rule) -> str:
-    """Return the command that asks for a grant on the object, to be filled in."""
+def asking(ref: Ref, rule: Rule) -> str:
+    """Return what the command is to be given that asks for a grant on the object."""
     words = f'--ticket TICKET --reason "REASON" --ttl {render_duration(rule.default_ttl)}'
-    return f"kubectl glasswarden break {resource(ref)} {words}"
+    return f"{resource(ref)} {words}"
 
 
 def resource(ref: Ref) -> str:

@@ -13,8 +13,9 @@ _RESTART: Final = parse_pattern(
 _PAUSED: Final = parse_pattern("/spec/paused")
 _TEMPLATE: Final = parse_pattern("/spec/template/**")
 
-# `kubectl rollout undo` names no field manager, so the API server takes the program's name.
-_UNDO_MANAGER: Final = "kubectl"
+# `kubectl rollout undo` names no field manager, so the API server takes the program's name. That is
+# also what `kubectl apply --server-side` calls itself, but it applies.
+_UNDO: Final = ("kubectl", "Update")
 
 
 def benign_operation(write: Write) -> Benign | None:
@@ -25,9 +26,17 @@ def benign_operation(write: Write) -> Benign | None:
         return Benign.ROLLOUT_RESTART
     if _only(write, _PAUSED):
         return Benign.ROLLOUT_PAUSE
-    if write.manager == _UNDO_MANAGER and _only(write, _TEMPLATE):
+    if _is_by_undo(write) and _only(write, _TEMPLATE):
         return Benign.ROLLOUT_UNDO
     return None
+
+
+def _is_by_undo(write: Write) -> bool:
+    return (
+        not write.subresource
+        and write.manager == _UNDO[0]
+        and all((change.manager, change.operation) == _UNDO for change in write.changes)
+    )
 
 
 def _only(write: Write, pattern: PathPattern) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, TypeAlias
 
+from glasswarden.kube.diff import Change
 from glasswarden.kube.paths import Key, Path
 from glasswarden.policy.benign import benign_operation
 from glasswarden.policy.decision import Clause, Decision, Verdict
@@ -18,7 +19,7 @@ from glasswarden.policy.intent import Intent, intent_of
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.receipt import receipt
-from glasswarden.policy.steering import steering_changes
+from glasswarden.policy.steering import steers
 from glasswarden.policy.tampering import tampering
 from glasswarden.policy.write import Operation, Write
 
@@ -52,12 +53,16 @@ def noise(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicab
     """Allow an update that changes nothing which anybody decides about."""
     if write.operation is not Operation.UPDATE:
         return "it is no update"
-    changes = steering_changes(write) if write.steers else write.changes
-    if changes:
+    if any(not write.steers or _steers(write, change, policy) for change in write.changes):
         return "it changes something that matters"
     if touches_glass(write, policy, now):
         return "it has to do with break-glass"
     return Decision(Verdict.ALLOW, Clause.NOISE)
+
+
+def _steers(write: Write, change: Change, policy: Policy) -> bool:
+    """Tell whether *change* of an engine's own object is anybody's business."""
+    return steers(write, change) or policy.is_mark(change)
 
 
 def finalizing(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicable:
@@ -98,8 +103,12 @@ def held(write: Write, policy: Policy, now: datetime) -> Decision | NotApplicabl
 
 
 def controller(write: Write, policy: Policy, _now: datetime) -> Decision | NotApplicable:
-    """Allow what the owner's own reconciler writes."""
-    if not reconciles(write, policy):
+    """Allow what the owner's own reconciler writes, and in a reserved namespace any reconciler.
+
+    Engines leave things there that they do not mark: helm-controller the Secret of a release.
+    """
+    unmarked = write.owner is None and policy.is_reserved(write)
+    if not (policy.reconciles(write.actor) if unmarked else reconciles(write, policy)):
         return "the writer is no trusted controller of that owner"
     return Decision(Verdict.ALLOW, Clause.CONTROLLER)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from glasswarden.kube.diff import ABSENT, Change
 from glasswarden.kube.owners import Owner
-from glasswarden.policy.advice import advice
+from glasswarden.policy.advice import COMMAND, advice
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.moment import moment
 from glasswarden.policy.breakglass.rules import is_namespace
@@ -39,7 +39,9 @@ LONGEST_LINE: Final = 240
 
 def denial(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
     """Return why *write* was refused, for the person who made it."""
-    return "\n".join(_lines(write, policy, clause, "is refused", now))
+    lines = _lines(write, policy, clause, "is refused", now)
+    # A command that is cut cannot be copied; nobody bounds a denial but its readers' patience.
+    return "\n".join(printable(each) if each.startswith(COMMAND) else tidy(each) for each in lines)
 
 
 def claim_of(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
@@ -69,19 +71,19 @@ def warning(
     The API server drops a warning that holds a line break.
     """
     verdict = "would be refused" if mode is Mode.ENFORCE else "is recorded"
-    return tuple(_lines(write, policy, clause, verdict, now))
+    return tuple(map(tidy, _lines(write, policy, clause, verdict, now)))
 
 
 def _lines(write: Write, policy: Policy, clause: Clause, verdict: str, now: datetime) -> list[str]:
     if clause is Clause.HELD:
-        return [tidy(line) for line in _on_hold(write, policy, verdict, now)]
+        return _on_hold(write, policy, verdict, now)
     lines = [f"{_claim(write, clause)}; this {_act(write)} {verdict}."]
     lines += _changed(write, policy)
     if policy.guards(write):
         lines.append(_instead(write))
     if clause is not Clause.MARKS:
         lines += advice(write, policy, now)
-    return [tidy(line) for line in lines]
+    return lines
 
 
 def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[str]:
@@ -104,7 +106,9 @@ def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[
 def _claim(write: Write, clause: Clause) -> str:
     """Return, in half a sentence, why GitOps has a say in it."""
     subject = write.target
-    if write.owner is None and is_namespace(write.target):
+    if write.owner is None and is_namespace(subject) and write.operation is Operation.DELETE:
+        return f"namespace {subject.name} is reserved for GitOps, with all that is in it"
+    if write.owner is None and is_namespace(subject):
         return f"{subject} can have a grant for all that is in it"
     if write.owner is None:
         return f"namespace {write.target.namespace} is reserved for GitOps"
@@ -164,8 +168,13 @@ def _value(value: object) -> str:
 
 
 def tidy(line: str) -> str:
-    """Return *line* cut to length, without what a terminal would obey: keys are anybody's text."""
-    text = line
-    if not line.isprintable():
-        text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    """Return *line* cut to length, without what a terminal would obey."""
+    text = printable(line)
     return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
+
+
+def printable(line: str) -> str:
+    """Return *line* without what a terminal would obey: keys are anybody's text."""
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)

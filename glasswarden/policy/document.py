@@ -254,11 +254,21 @@ class WithoutRecord(StrEnum):
 
 
 class Outage(_Part, frozen=True, kw_only=True):
-    """What happens while nothing can be recorded, by the mode that the object is in."""
+    """What happens while nothing can be recorded, by the mode that the object is in.
+
+    Nobody knows the mode while the webhook itself is away; the API server goes by one answer.
+    """
 
     enforce: WithoutRecord = WithoutRecord.REFUSE
     warn: WithoutRecord = WithoutRecord.ALLOW
     audit: WithoutRecord = WithoutRecord.ALLOW
+    away: Annotated[
+        WithoutRecord | None,
+        Meta(
+            description="What happens to direct writes while the webhook gives no answer at all:"
+            " `refuse` where some mode is `enforce`, else `allow`, unless it is said here."
+        ),
+    ] = None
 
 
 class Document(_Part, frozen=True, kw_only=True):

@@ -5,4 +5,5 @@ from typing import Final
 OUR_NAMESPACE: Final = "glasswarden"
 
 EXEMPT_NAMESPACES: Final = ("kube-system", "kube-node-lease", "kube-public", OUR_NAMESPACE)
-"""Where cluster components live, and the guard itself."""
+"""Where cluster components live, and the guard itself if it is where its manifests put it; the
+namespace of the Service that it is reached by is exempt as well."""

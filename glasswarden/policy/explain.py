@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from glasswarden.policy.decide import CLAUSES, decide
+from glasswarden.policy.decide import CLAUSES
 from glasswarden.policy.decision import Clause, Decision
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
@@ -17,6 +17,8 @@ class Step:
     clause: Clause
     applies: bool
     why: str
+    asked: bool = True
+    """Whether it was; not after one that decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +29,26 @@ class Explanation:
     decision: Decision
     mode: Mode
     steps: tuple[Step, ...]
-    """Every clause up to the one that decided; those after it were not asked."""
+    """Every clause, in their order."""
 
 
 def explain(write: Write, policy: Policy, now: datetime) -> Explanation:
     """Return the verdict on *write* with its reasons."""
+    decision: Decision | None = None
     steps = []
     for clause, rule in CLAUSES.items():
+        if decision is not None:
+            why = f"not asked: {decision.clause} has decided"
+            steps.append(Step(clause, applies=False, why=why, asked=False))
+            continue
         outcome = rule(write, policy, now)
         if isinstance(outcome, Decision):
+            decision = outcome
             steps.append(Step(clause, applies=True, why=_summary(rule.__doc__)))
-            break
-        steps.append(Step(clause, applies=False, why=outcome))
-    return Explanation(write, decide(write, policy, now), policy.mode_of(write), tuple(steps))
+        else:
+            steps.append(Step(clause, applies=False, why=outcome))
+    assert decision is not None  # noqa: S101 - the last clause applies to every write
+    return Explanation(write, decision, policy.mode_of(write), tuple(steps))
 
 
 def _summary(docstring: str | None) -> str:

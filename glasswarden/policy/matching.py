@@ -74,7 +74,7 @@ class Place:
             and (not where.names or ref.name in self.names)
             and (not where.engines or (owner is not None and owner.engine in self.engines))
             and (not where.applications or (owner is not None and self._owns(owner)))
-            and all(str(labels.get(key, "")) in values for key, values in self.labels)
+            and all(key in labels and str(labels[key]) in values for key, values in self.labels)
         )
 
     def _owns(self, owner: Owner) -> bool:

@@ -14,8 +14,12 @@ from glasswarden.kube.owners import DEFAULT_ENGINES, OPTIONAL_ENGINES
 from glasswarden.kube.path_patterns import parse_pattern
 from glasswarden.kube.path_syntax import PathError
 from glasswarden.policy.document import BreakGlassRule, Delegation, Document, Hours, Marker
+from glasswarden.policy.operation import Operation
 
 Objection: TypeAlias = tuple[str, str]
+
+WHOLE_OBJECT: Final = "/**"
+"""The pattern that every field fits."""
 
 _CLOCK: Final = re.compile("[0-2][0-9]:[0-5][0-9]")
 
@@ -87,6 +91,11 @@ def _to_hours(place: str, hours: Hours) -> Iterator[Objection]:
 def _to_delegation(place: str, delegation: Delegation) -> Iterator[Objection]:
     if not delegation.actors and not delegation.managers:
         yield place, "a delegation names who is delegated to: actors, or managers"
+    for index, operation in enumerate(delegation.operations):
+        # Neither changes single fields, so no list of them could ever say no to it.
+        if operation is not Operation.UPDATE and WHOLE_OBJECT not in delegation.fields:
+            needed = f"a {operation} is of the whole object: its fields are {WHOLE_OBJECT}"
+            yield f"{place}.operations[{index}]", f"{needed}; write another delegation for it"
     yield from _to_fields(place, delegation.fields)
 
 

@@ -13,8 +13,9 @@ from glasswarden.kube.owners import DEFAULT_ENGINES, OPTIONAL_ENGINES, Engine, M
 from glasswarden.kube.owners.argocd import ArgoCDSettings, argocd
 from glasswarden.kube.owners.custom import custom
 from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
+from glasswarden.kube.reconcilers import reconciler_of
 from glasswarden.policy import document as doc
-from glasswarden.policy.breakglass.rules import Rule, placed, rules_of
+from glasswarden.policy.breakglass.rules import Rule, is_namespace, placed, rules_of
 from glasswarden.policy.defaults import CONTROLLERS, DELEGATIONS
 from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
 from glasswarden.policy.mode import Mode
@@ -70,6 +71,7 @@ class Policy:
     """Identifies the rules that a record was decided by."""
 
     engines: tuple[Engine, ...]
+    engine_names: frozenset[str]
     mark_keys: frozenset[tuple[str, str]]
     controllers: Mapping[str, Names]
     modes: tuple[tuple[Place, Mode], ...]
@@ -86,11 +88,40 @@ class Policy:
         """The cluster's name, as records and reports show it."""
         return self.document.cluster
 
+    @property
+    def fails_closed(self) -> bool:
+        """Whether the API server refuses a guarded write that it gets no answer about.
+
+        Where nothing is enforced nobody is to be refused, and an outage of ours is no exception.
+        """
+        if self.document.outage.away is not None:
+            return self.document.outage.away is doc.WithoutRecord.REFUSE
+        modes = {self.document.mode, self.document.reconcilers, *(mode for _, mode in self.modes)}
+        return Mode.ENFORCE in modes
+
     def guards(self, write: Write) -> bool:
         """Whether GitOps has a say in the object that *write* is about."""
         if write.owner is not None:
             return True
-        return write.target.namespace in self.reserved and not write.controlled
+        return self.is_reserved(write) and not write.controlled
+
+    def is_reserved(self, write: Write) -> bool:
+        """Whether *write* is about a reserved namespace: what is in it, or that it goes with all.
+
+        What else is done to the Namespace is not in it: somebody has to make one, and label it.
+        """
+        target = write.target
+        if is_namespace(target):
+            return write.operation is Operation.DELETE and target.name in self.reserved
+        return target.namespace in self.reserved
+
+    def reconciler_of(self, ref: Ref) -> Owner | None:
+        """Return *ref* as the owner it is to other objects, where it steers an engine that counts.
+
+        Of an engine that does not, no controller is trusted: its own writes would be refused.
+        """
+        found = reconciler_of(ref)
+        return found if found is not None and found.engine in self.engine_names else None
 
     def trusts(self, actor: Actor, owner: Owner) -> bool:
         """Whether *actor* writes on behalf of *owner*'s engine.
@@ -99,6 +130,10 @@ class Policy:
         """
         controllers = self.controllers.get(owner.engine)
         return controllers is not None and actor.name in controllers
+
+    def reconciles(self, actor: Actor) -> bool:
+        """Whether *actor* writes on behalf of any engine whose marks count."""
+        return any(actor.name in self.controllers[name] for name in self.engine_names)
 
     def mode_of(self, write: Write) -> Mode:
         """Return what happens to *write* if it is refused."""
@@ -143,6 +178,7 @@ def policy_of(document: doc.Document) -> Policy:
         document,
         digest=hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest(),
         engines=engines,
+        engine_names=frozenset(engine.name for engine in engines),
         mark_keys=frozenset((mark.kind, mark.key) for mark in marks_of(engines)),
         controllers=dict(_controllers(document)),
         modes=tuple((place_of(rule), rule.mode) for rule in document.modes),

@@ -1,7 +1,8 @@
 """Which fields of a reconciler's own object steer it, and which merely poke it.
 
 An Application or a Kustomization is written to all day by people who ask for a refresh or a sync.
-That changes nothing about what Git says or whether it is obeyed; its spec and some switches do.
+That changes nothing about what Git says or whether it is obeyed; its spec and some switches do, its
+finalizers (which say what goes with it), and a sync to something else than it follows.
 """
 
 from typing import Final
@@ -13,7 +14,10 @@ from glasswarden.policy.write import Write
 
 SWITCHES: Final = frozenset(
     {
+        "argocd.argoproj.io/compare-options",
         "argocd.argoproj.io/skip-reconcile",
+        "argocd.argoproj.io/sync-options",
+        "fluxcd.controlplane.io/reconcile",
         "helm.toolkit.fluxcd.io/driftDetection",
         "kustomize.toolkit.fluxcd.io/prune",
         "kustomize.toolkit.fluxcd.io/reconcile",
@@ -23,12 +27,11 @@ SWITCHES: Final = frozenset(
 """Annotations and labels that make an engine leave something alone."""
 
 
-def steering_changes(write: Write) -> tuple[Change, ...]:
-    """Return the changes of *write* after which the engine would do something else."""
-    return tuple(change for change in write.changes if _steers(change))
-
-
-def _steers(change: Change) -> bool:
-    if change.path.steps[:1] == (Key("spec"),):
-        return True
+def steers(write: Write, change: Change) -> bool:
+    """Tell whether the engine would do something else after *change*, one of *write*'s."""
+    match change.path.steps:
+        case (Key("spec"), *_) | (Key("metadata"), Key("finalizers"), *_):
+            return True
+        case (Key("operation"), *_):
+            return write.diverts
     return any(name in SWITCHES for _, name in touched_metadata(change))

@@ -19,6 +19,13 @@ _COMPLAINT: Final = re.compile(
     r"(?P<text>.*?)(?: - at (?P<key>`key` in )?`\$(?P<place>.*)`)?", re.DOTALL
 )
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
+_KEY_TAGS: Final = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"}
+_NO_VALUE: Final = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError)
+"""What the parser's own functions raise at a scalar that is not what its form or tag promises."""
+
+DEEPEST: Final = 50
+"""Levels that no file of ours has."""
+
 _STEP: Final = re.compile(r"\.(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]")
 
 
@@ -57,7 +64,7 @@ class Typed(Generic[T]):
 def parse_typed(text: str, kind: type[T], noun: str) -> Typed[T]:
     """Return what *text* says as a *kind*, or raise `TextInvalid`; *noun* is what it is called."""
     root = _compose(text, noun)
-    _refuse_repeated_keys(root)
+    _refuse_odd_keys(root)
     try:
         value = msgspec.convert(_value(root, noun), kind)
     except msgspec.ValidationError as error:
@@ -72,9 +79,25 @@ def _compose(text: str, noun: str) -> yaml.Node:
         raise TextInvalid(_unreadable(error)) from error
     except yaml.YAMLError as error:
         raise TextInvalid(Mistake(1, 1, f"not YAML: {error}")) from error
+    except RecursionError as error:
+        raise TextInvalid(_too_deep(text, noun)) from error
     if not isinstance(root, yaml.MappingNode):
         raise TextInvalid(Mistake(1, 1, f"a {noun} is a mapping that begins with apiVersion"))
     return root
+
+
+def _too_deep(text: str, noun: str) -> Mistake:
+    """Return where *text* is nested deeper than anything that a *noun* could hold."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            mark = event.start_mark
+            return Mistake(mark.line + 1, mark.column + 1, f"nested too deep for a {noun}")
+    return Mistake(1, 1, f"nested too deep for a {noun}")
 
 
 def _unreadable(error: yaml.MarkedYAMLError) -> Mistake:
@@ -83,13 +106,20 @@ def _unreadable(error: yaml.MarkedYAMLError) -> Mistake:
     return Mistake(line, column, f"not YAML: {error.problem or error.context}")
 
 
-def _refuse_repeated_keys(root: yaml.Node) -> None:
-    """Raise where a mapping names a key twice: YAML forbids it, and the parser takes the last."""
+def _refuse_odd_keys(root: yaml.Node) -> None:
+    """Raise where a key is no text, or stands twice, of which the parser takes the last.
+
+    A key that YAML reads as a number or a date is one that nobody here asks for by that name.
+    """
     for node in _nodes(root):
         if not isinstance(node, yaml.MappingNode):
             continue
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise TextInvalid(_at(key, "a key is text, neither a list nor a mapping"))
+            if key.tag not in _KEY_TAGS:
+                raise TextInvalid(_at(key, f"the key {key.value!r} is no text: put it in quotes"))
             if key.value in seen:
                 raise TextInvalid(_at(key, f"the key {key.value!r} stands here twice"))
             seen.add(key.value)
@@ -115,8 +145,22 @@ def _value(root: yaml.Node, noun: str) -> Any:  # noqa: ANN401 - whatever the YA
         return yaml.SafeLoader("").construct_document(root)
     except yaml.MarkedYAMLError as error:
         raise TextInvalid(_unreadable(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise TextInvalid(_at(root, f"not a {noun}: {error}")) from error
+    except RecursionError as error:
+        raise TextInvalid(_at(root, f"nested too deep for a {noun}")) from error
+    except _NO_VALUE as error:
+        node = next(filter(_has_no_value, _nodes(root)), root)
+        raise TextInvalid(_at(node, f"no value that YAML knows: {node.value!r}")) from error
+
+
+def _has_no_value(node: yaml.Node) -> bool:
+    """Tell whether *node* is a date that is none, or a number that is none by its tag."""
+    if not isinstance(node, yaml.ScalarNode):
+        return False
+    try:
+        yaml.SafeLoader("").construct_document(node)
+    except _NO_VALUE:
+        return True
+    return False
 
 
 def _mistake(root: yaml.Node, complaint: str, schema: dict[str, Any]) -> Mistake:

@@ -41,6 +41,12 @@ class Write:
     steers: bool = False
     """Whether the object tells an engine what to do: an Application, a Kustomization, …"""
 
+    marked: bool = True
+    """Whether the owner is read from marks; an engine's own object without any is its own owner."""
+
+    diverts: bool = False
+    """Whether it has an Application sync to something other than what it follows."""
+
     labels: Mapping[str, object] = field(default_factory=dict)
     terminating: bool = False
     """Whether the object was already being deleted."""

@@ -251,5 +251,8 @@ def reachability(installation: Installation, namespace: str = "default") -> Find
         return Finding(subject, Health.ILL, f"the API server got no answer: {error}", advice)
     if any(PROBE in warning for warning in warnings):
         return Finding(subject, Health.WELL, "the API server asked, and the webhook answered")
-    says = "the API server did not ask: Flux is not guarded here, or you are never asked about"
-    return Finding(subject, Health.UNSURE, says)
+    says = (
+        "no answer showed: Flux is not guarded here, you are never asked about, or nothing is"
+        " enforced and the API server passed a webhook by that does not answer"
+    )
+    return Finding(subject, Health.UNSURE, says, "docs/runbooks/calls-fail.md")

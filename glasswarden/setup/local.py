@@ -23,16 +23,21 @@ from certs.configurations import OURS
 from certs.files import StateUnreadable
 from certs.folder import Folder, issue_into
 from certs.rotation import is_due
-from glasswarden.cluster.objects import Objects
+from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import Policy
 from webhook.registration import Endpoint, configurations
 
 START_SECONDS: Final = 20.0
 STOP_SECONDS: Final = 10.0
+FORGET_SECONDS: Final = 15.0
 
 
 class NotStarted(Exception):
     """The webhook did not start; the message ends with what it said last."""
+
+
+class StillAsked(Exception):
+    """The registration could not be taken off: the API server goes on asking nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +140,24 @@ def asked(local: Local, certificates: Folder, objects: Objects, policy: Policy) 
             objects.apply(which.path, configuration)
         yield
     finally:
-        for which in OURS:
-            objects.delete(which.path)
+        ask_no_more(objects)
+
+
+def ask_no_more(objects: Objects) -> None:
+    """Take the registration off; an API server that just restarts is waited for."""
+    deadline = time.monotonic() + FORGET_SECONDS
+    left = {which.path for which in OURS}
+    while left:
+        for path in sorted(left, reverse=True):
+            try:
+                objects.delete(path)
+                left.discard(path)
+            except ClusterError as error:
+                if time.monotonic() > deadline:
+                    advice = "glasswarden uninstall --registration-only"
+                    raise StillAsked(f"{path} is still there: {error}\nTry: {advice}") from error
+        if left:
+            time.sleep(0.5)
 
 
 def _wait_until_ready(local: Local, certificates: Folder, process: subprocess.Popen[bytes]) -> None:

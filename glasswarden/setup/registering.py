@@ -27,22 +27,36 @@ RESTORING: Final = f"{_RBAC}/clusterrolebindings/glasswarden-certs-restore"
 """The keeper's right to create what was deleted: it goes before what it would put back."""
 
 _LABEL: Final = "labelSelector=app.kubernetes.io/name%3Dglasswarden"
+_MONITORING: Final = "/apis/monitoring.coreos.com/v1"
+_CERT_MANAGER: Final = "/apis/cert-manager.io/v1"
 NAMESPACED: Final = (
+    ("/apis/apps/v1", "statefulsets"),
     ("/apis/apps/v1", "deployments"),
     ("/api/v1", "services"),
     ("/apis/policy/v1", "poddisruptionbudgets"),
     ("/apis/networking.k8s.io/v1", "networkpolicies"),
     ("/api/v1", "configmaps"),
+    (_MONITORING, "servicemonitors"),
+    (_MONITORING, "podmonitors"),
+    (_MONITORING, "prometheusrules"),
+    (_CERT_MANAGER, "certificates"),
+    (_CERT_MANAGER, "issuers"),
     (_RBAC, "rolebindings"),
     (_RBAC, "roles"),
     ("/api/v1", "serviceaccounts"),
-    ("/api/v1", "secrets"),
 )
 CLUSTER_WIDE: Final = (
     (_RBAC, "clusterrolebindings"),
     (_RBAC, "clusterroles"),
     ("/apis/scheduling.k8s.io/v1", "priorityclasses"),
 )
+MADE: Final = (
+    ("/api/v1", "secrets", "glasswarden-certs"),
+    ("/api/v1", "secrets", "glasswarden-authority"),
+    ("/apis/coordination.k8s.io/v1", "leases", "glasswarden-certs"),
+    ("/apis/coordination.k8s.io/v1", "leases", "glasswarden-correlator"),
+)
+"""What the programs and cert-manager made. By name: our label could be on the keys' Secret too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +137,44 @@ def _asks_us(entry: Object, namespace: str) -> bool:
     return ours
 
 
-def remove_parts(objects: Objects, namespace: str) -> Iterator[str]:
-    """Remove what the manifests installed, records and their keys excepted; yield what it was."""
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What became of a part, or of the look for such parts."""
+
+    part: str
+    refused: str = ""
+    """Why it may still be there."""
+
+
+def remove_parts(objects: Objects, namespace: str) -> Iterator[Removal]:
+    """Remove what was installed, records and their keys excepted; yield what became of each part.
+
+    One that cannot be removed, or looked for, keeps none of the others.
+    """
     places = [(f"{root}/namespaces/{namespace}", name) for root, name in NAMESPACED]
     for root, resource in (*places, *CLUSTER_WIDE):
-        for each in _ours(objects, f"{root}/{resource}"):
-            name = each["metadata"]["name"]
-            if objects.delete(f"{root}/{resource}/{name}"):
-                yield f"{resource}/{name}"
+        try:
+            found = _ours(objects, f"{root}/{resource}")
+        except ClusterError as error:
+            yield Removal(resource, str(error))
+            continue
+        for each in found:
+            yield from _removal(objects, root, resource, each["metadata"]["name"])
+    for root, resource, name in MADE:
+        yield from _removal(objects, f"{root}/namespaces/{namespace}", resource, name)
+
+
+def _removal(objects: Objects, root: str, resource: str, name: str) -> Iterator[Removal]:
+    part = f"{resource}/{name}"
+    try:
+        if objects.delete(f"{root}/{part}"):
+            yield Removal(part)
+    except ClusterError as error:
+        yield Removal(part, str(error))
 
 
 def _ours(objects: Objects, collection: str) -> list[Object]:
-    try:
-        items: list[Object] = objects.get(f"{collection}?{_LABEL}")["items"]
-    except ClusterError:
-        return []
+    """Return the objects that carry our label; none where the cluster does not know the kind."""
+    found = objects.get_or_none(f"{collection}?{_LABEL}")
+    items: list[Object] = found["items"] if found is not None else []
     return items

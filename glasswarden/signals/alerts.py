@@ -9,6 +9,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 NAME: Final = "glasswarden"
+KEEPER: Final = "glasswarden-certs"
+"""The PrometheusRule about the keeper: where cert-manager takes its place, nobody is to miss it."""
+
 RUNBOOKS: Final = "docs/runbooks"
 
 _OURS: Final = 'name=~".+[.]glasswarden[.]io"'
@@ -35,12 +38,26 @@ class Alert:
     summary: str
     impact: str
     owner: str = "platform"
+    rule: str = NAME
+    """The PrometheusRule that it stands in."""
 
     @property
     def page(self) -> str:
         """The name of its runbook's page."""
         words = re.findall("[A-Z][a-z]+", self.name.removeprefix("Glasswarden"))
         return f"{'-'.join(words).lower()}.md"
+
+
+def _grew(series: str, window: str) -> str:
+    """Return whether a counter grew, or came into being with something counted already.
+
+    `increase` knows growth only from one sample to the next: of a counter that begins with its
+    first event it never sees that event.
+    """
+    return (
+        f"sum(increase({series}[{window}])) > 0"
+        f" or count({series} > 0 unless {series} offset {window}) > 0"
+    )
 
 
 ALERTS: Final = (
@@ -50,12 +67,16 @@ ALERTS: Final = (
         "5m",
         Severity.CRITICAL,
         "No webhook of Glasswarden answers Prometheus.",
-        "Direct writes to guarded objects are refused. GitOps and unguarded objects go on.",
+        "Direct writes to guarded objects are refused; unless the policy has them pass, unrecorded."
+        " GitOps and unguarded objects go on.",
     ),
     Alert(
         "GlasswardenCallsFail",
-        "sum(increase(apiserver_admission_webhook_rejection_count"
-        f'{{{_OURS},error_type="calling_webhook_error"}}[5m])) > 0',
+        _grew(
+            "apiserver_admission_webhook_rejection_count"
+            f'{{{_OURS},error_type="calling_webhook_error"}}',
+            "5m",
+        ),
         "2m",
         Severity.CRITICAL,
         "The API server cannot get answers from the webhook.",
@@ -63,7 +84,7 @@ ALERTS: Final = (
     ),
     Alert(
         "GlasswardenFailedOpen",
-        f"sum(increase(apiserver_admission_webhook_fail_open_count{{{_OURS}}}[10m])) > 0",
+        _grew(f"apiserver_admission_webhook_fail_open_count{{{_OURS}}}", "10m"),
         "0m",
         Severity.WARNING,
         "Writes were let through because the webhook did not answer.",
@@ -71,7 +92,7 @@ ALERTS: Final = (
     ),
     Alert(
         "GlasswardenReviewsUnanswered",
-        'sum(increase(glasswarden_refused_requests_total{status=~"5.."}[5m])) > 0',
+        _grew('glasswarden_refused_requests_total{status=~"5.."}', "5m"),
         "2m",
         Severity.CRITICAL,
         "The webhook answers reviews with errors.",
@@ -90,8 +111,10 @@ ALERTS: Final = (
         "max(glasswarden_certs_configurations_missing) > 0",
         "1m",
         Severity.CRITICAL,
-        "The webhook configuration was deleted.",
-        "Nothing is guarded or recorded.",
+        "A webhook configuration of ours was deleted.",
+        "Without the validating one nothing is guarded or recorded; without the mutating one nobody"
+        " can break the glass.",
+        rule=KEEPER,
     ),
     Alert(
         "GlasswardenCertificateNotRenewed",
@@ -117,10 +140,20 @@ ALERTS: Final = (
         Severity.WARNING,
         "Nobody keeps the certificates.",
         "None yet. No certificate is renewed, and a deleted configuration would go unseen.",
+        rule=KEEPER,
+    ),
+    Alert(
+        "GlasswardenCertsGone",
+        "absent(glasswarden_certs_leader)",
+        "15m",
+        Severity.WARNING,
+        "No keeper of the certificates answers Prometheus.",
+        "None yet. No certificate is renewed, and a deleted configuration would go unseen.",
+        rule=KEEPER,
     ),
     Alert(
         "GlasswardenPolicyRefused",
-        'sum(increase(glasswarden_policy_reloads_total{outcome="refused"}[15m])) > 0',
+        "max(glasswarden_policy_refused) > 0",
         "0m",
         Severity.WARNING,
         "A changed policy file could not be used.",
@@ -152,7 +185,7 @@ ALERTS: Final = (
     ),
     Alert(
         "GlasswardenWritesUnrecorded",
-        "sum(increase(glasswarden_unrecorded_writes_total[10m])) > 0",
+        _grew("glasswarden_unrecorded_writes_total", "10m"),
         "0m",
         Severity.CRITICAL,
         "Writes could not be recorded at all.",
@@ -208,18 +241,41 @@ ALERTS: Final = (
         "Nobody looks for drift.",
         "New drift goes unseen and unreported. Writes are judged and recorded all the same.",
     ),
+    Alert(
+        "GlasswardenCorrelatorGone",
+        # Not everybody installs one: it is missed where it was, or where Prometheus looks for it.
+        "absent(glasswarden_correlator_leader) and on() ("
+        "count(last_over_time(glasswarden_correlator_leader[1d])) > 0"
+        ' or count(up{job=~"(.+/)?glasswarden-correlator"}) > 0)',
+        "15m",
+        Severity.WARNING,
+        "No correlator answers Prometheus.",
+        "New drift goes unseen and unreported. Writes are judged and recorded all the same.",
+    ),
 )
 
 
-def prometheus_rule(runbooks: str = RUNBOOKS) -> dict[str, Any]:
-    """Return the PrometheusRule; *runbooks* is where the pages can be read."""
-    rules = [_rule(alert, runbooks.rstrip("/")) for alert in ALERTS]
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PrometheusRule",
-        "metadata": {"name": NAME, "labels": {"app.kubernetes.io/name": NAME}},
-        "spec": {"groups": [{"name": NAME, "rules": rules}]},
-    }
+def prometheus_rules(runbooks: str = "") -> list[dict[str, Any]]:
+    """Return the PrometheusRules; *runbooks* is the address that people read the pages under."""
+    return [
+        {
+            "apiVersion": "monitoring.coreos.com/v1",
+            "kind": "PrometheusRule",
+            "metadata": {
+                "name": name,
+                "labels": {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": NAME},
+            },
+            "spec": {
+                "groups": [
+                    {
+                        "name": name,
+                        "rules": [_rule(each, runbooks) for each in ALERTS if each.rule == name],
+                    }
+                ]
+            },
+        }
+        for name in (NAME, KEEPER)
+    ]
 
 
 def _rule(alert: Alert, runbooks: str) -> dict[str, Any]:
@@ -228,9 +284,12 @@ def _rule(alert: Alert, runbooks: str) -> dict[str, Any]:
         "expr": alert.expression,
         "for": alert.waits,
         "labels": {"severity": alert.severity.value, "owner": alert.owner},
-        "annotations": {
-            "summary": alert.summary,
-            "impact": alert.impact,
-            "runbook_url": f"{runbooks}/{alert.page}",
-        },
+        "annotations": {"summary": alert.summary, "impact": alert.impact, **_page(alert, runbooks)},
     }
+
+
+def _page(alert: Alert, runbooks: str) -> dict[str, str]:
+    """Return where the page is: what is called a URL is one, or pagers make a dead link of it."""
+    if runbooks:
+        return {"runbook_url": f"{runbooks.rstrip('/')}/{alert.page}"}
+    return {"runbook": f"{RUNBOOKS}/{alert.page}"}

@@ -40,7 +40,7 @@ PANELS: Final = (
     ),
     Panel(
         "Configurations missing",
-        "More than 0: nothing is guarded.",
+        "More than 0: nothing is guarded, or nobody can break the glass.",
         (("max(glasswarden_certs_configurations_missing)", "missing"),),
         width=6,
         kind="stat",
@@ -130,6 +130,18 @@ PANELS: Final = (
         "Unrecorded writes",
         "What neither the ledger nor a spool took, by what became of it.",
         ((f"sum by (outcome) (increase({_UNRECORDED}[$__rate_interval]))", "{{outcome}}"),),
+    ),
+    Panel(
+        "Records",
+        "By how much the processes' chains grow.",
+        (("sum(deriv(glasswarden_chain_head_sequence[$__rate_interval]))", "a second"),),
+        unit="ops",
+    ),
+    Panel(
+        "Age of the youngest record",
+        "Since anything was recorded: where people write by hand, it stays small.",
+        (("time() - max(glasswarden_chain_head_timestamp_seconds > 0)", "youngest"),),
+        unit="s",
     ),
     Panel(
         "Findings",

@@ -16,6 +16,7 @@ from bench.lab.rounds import Rounds, p50
 from bench.lab.shapes import ENTRIES, SHAPES, Shape
 from bench.lab.svg import Chart, Series, ticks_to
 from bench.lab.table import render
+from bench.ledger_postgres import RECORDS, of_so_many
 
 
 def a_figure(holds: Holds) -> Figure:
@@ -132,3 +133,24 @@ def test_a_chart_is_an_svg_with_every_point() -> None:
     series = [Series("a < b", [(1, 0.5), (2, 0.7)]), Series("c", [(1, 1), (2, 2)])]
     drawn = ET.fromstring(Chart("t", "connections", "ms", series).render())  # noqa: S314  (ours)
     assert len(drawn.findall("{http://www.w3.org/2000/svg}circle")) == 4
+
+
+@pytest.mark.parametrize(
+    ("records", "value", "holds"),
+    [
+        pytest.param(RECORDS, 1.0, True, id="all of them"),
+        pytest.param(RECORDS, 3.0, False, id="all of them, too slow"),
+        pytest.param(4_000_000, 3.0, False, id="too slow even on fewer"),
+        pytest.param(
+            4_000_000,
+            1.0,
+            "not known: only 4,000,000 of 10,000,000 records were made in 360 s",
+            id="on fewer",
+        ),
+    ],
+)
+def test_a_row_about_ten_million_is_not_kept_on_fewer(
+    records: int, value: float, *, holds: Holds
+) -> None:
+    goal = Goal("a report", "≤", 2, "s")
+    assert of_so_many(goal, records, value, "told") == Figure("a report", "≤ 2 s", "told", holds)

@@ -19,7 +19,7 @@ IMAGE = "/spec/template/spec/containers[name=web]/image"
 
 def told(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*DEMO, *options, "--exit"], capture_output=True, text=True, check=False, timeout=60
+        [*DEMO, *options], capture_output=True, text=True, check=False, timeout=60
     )
 
 
@@ -44,7 +44,8 @@ def test_the_story_reads_well_in_a_terminal(folder: Path) -> None:
     assert max(map(len, told.splitlines())) <= 100
     assert len(story.splitlines()) <= 45
     assert "responder, INC-42" in asked
-    assert "No drift" in asked
+    assert "[flux]" in asked
+    assert asked.rstrip().partition("Told in")[0].rstrip().endswith("No drift")
 
 
 def test_the_report_names_who_did_what_at_the_time_it_was_done(folder: Path) -> None:
@@ -61,16 +62,87 @@ def test_the_report_names_who_did_what_at_the_time_it_was_done(folder: Path) -> 
     assert reasons == {"checkout is down"}
     [past] = report["unrecorded"]
     assert (past["actor"], past["sort"]) == ("lead", "emergency")
-    assert {each["path"] for each in report["obligations"]} == {"/spec/replicas", IMAGE}
+    [unexplained] = report["unexplained"]
+    assert (unexplained["declared"], unexplained["live"]) == ("primary", "standby")
+    assert unexplained["why"].startswith("bypassed by the emergency group at ")
+    owed = {each["path"]: each["command"] for each in report["obligations"]}
+    assert owed.keys() == {"/spec/replicas", IMAGE, "/data/payments"}
+    assert owed[IMAGE] == "glasswarden backport --ticket INC-42 --repo git@incident --path deploy"
+    assert "kustomization.kustomize.toolkit.fluxcd.io/shop" in owed["/data/payments"]
     assert report["integrity"]["verdict"] == "yes"
     began, ended = f"{recording.began:%Y-%m-%dT%H:%M}", f"{recording.ended:%Y-%m-%dT%H:%M}"
     assert {each["time"][:16] for each in report["writes"]} <= {began, ended}
+
+
+def asked(folder: Path, *words: str) -> str:
+    """Return what a command says that somebody types in the demo's folder."""
+    seen = ("--live", "live", "--audit-log", "audit.log", "--policy", "policy.yaml")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "glasswarden",
+            *words,
+            *seen,
+            "--ledger",
+            f"sqlite://{folder}/ledger.db",
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_report_by_the_ticket_has_what_happened_around_it(folder: Path) -> None:
+    """Who was refused, and who went past the guard, named no ticket."""
+    git = ("--git", "git@incident", "--path", "deploy")
+    report = json.loads(asked(folder, "report", "--ticket", "INC-42", *git, "--format", "json"))
+    assert [each["verdict"] for each in report["writes"]].count("deny") == 2
+    assert [each["actor"] for each in report["unrecorded"]] == ["lead"]
+    assert [each["path"] for each in report["unexplained"]] == ["/data/payments"]
+
+
+def test_a_review_names_whom_the_audit_log_proves(folder: Path) -> None:
+    where = ("-n", "shop", "--git", "git@incident", "--path", "deploy", "--format", "json")
+    review = json.loads(asked(folder, "review", "--since", "2026-11-01", *where))
+    [unexplained] = review["drift"]["unexplained"]
+    assert "bypassed by the emergency group" in unexplained["why"]
+    assert "lead" in unexplained["why"]
+    [shop] = review["applications"]
+    assert shop["team"] == "storefront"
+
+
+def test_a_history_by_the_folder_alone(folder: Path) -> None:
+    """Of the Deployment each step is on record; of the ConfigMap only the audit log knows."""
+    web = asked(folder, "history", "deploy/web", "-n", "shop", "--field", "/spec/replicas")
+    states = [(line.split()[2], line.split()[3]) for line in web.splitlines() if "→" in line]
+    assert states == [("denied", "developer"), ("stored", "responder"), ("denied", "responder")]
+    settings = asked(folder, "history", "cm/settings", "-n", "shop", "--format", "json")
+    [step] = json.loads(settings)
+    assert (step["state"], step["actor"]) == ("unrecorded", "lead")
+    assert step["did"] == "patched it"
+
+
+def test_a_blame_names_reason_and_revision(folder: Path) -> None:
+    git = ("--git", "git@incident", "--path", "deploy")
+    text = asked(folder, "blame", "deploy/web", "-n", "shop", *git)
+    [replicas] = [line for line in text.splitlines() if "replicas:" in line]
+    assert "INC-42: checkout is down" in replicas
+    [level] = [line for line in text.splitlines() if "value: info" in line]
+    assert "web.yaml:" in level
+    assert "system:serviceaccount:flux-system:kustomize-controller" in level
 
 
 def test_every_format_is_left_behind(folder: Path) -> None:
     assert "+  replicas: 8  # sized for" in (folder / "backport.patch").read_text()
     drift = json.loads((folder / "drift.json").read_text())["findings"]
     assert {each["link"]["actor"] for each in drift} == {"", "lead", "responder"}
+    assert [each["field"] for each in drift if each["link"]["actor"] == "lead"] == [
+        "/data/payments"
+    ]
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
     assert (folder / "report.md").read_text().startswith("# Changes by hand")
     assert "INC-42" in (folder / "report.csv").read_text()
@@ -114,8 +186,8 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_it_stays_up_until_interrupted(tmp_path: Path) -> None:
-    command = [*DEMO, "--dir", str(tmp_path / "story")]
+def test_it_stays_up_until_interrupted_if_asked_to(tmp_path: Path) -> None:
+    command = [*DEMO, "--stay", "--dir", str(tmp_path / "story")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         for line in demo.stdout:

@@ -172,3 +172,77 @@ def test_a_policy_that_cannot_be_read_does_not_look_like_drift(
     holds(live, scaled(3))
     result = drift(git, live, "--exit-code", "--policy", str(tmp_path / "nowhere.yaml"))
     assert result.exit_code == 2
+
+
+LOST = [
+    pytest.param(["--argocd", "http://127.0.0.1:1"], "Argo CD", id="Argo CD"),
+    pytest.param(["--argocd", "core", "--argocd-ca", "/nowhere"], "", id="what is not asked"),
+    pytest.param(["--ledger", "sqlite:///nowhere/at.db"], "the ledger", id="the ledger"),
+    pytest.param(["--import", "json=/nowhere"], "--import json=/nowhere", id="a file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "what"), LOST)
+def test_a_source_that_does_not_answer_costs_only_itself(
+    git: Path, live: Path, arguments: list[str], what: str
+) -> None:
+    holds(live, scaled(5))
+    told = json.loads(drift(git, live, "--format", "json", *arguments).stdout)
+    assert [each["field"] for each in told["findings"]] == [REPLICAS]
+    assert what in {"", *(each["what"] for each in told["incomplete"])}
+
+
+@pytest.mark.parametrize("place", ["nowhere@main", "nowhere"])
+def test_so_does_git(tmp_path: Path, live: Path, place: str) -> None:
+    file = tmp_path / "diff"
+    file.write_text(WHOLE)
+    result = drift(
+        tmp_path / place,
+        live,
+        "--import",
+        f"kubectl-diff={file}",
+        "--format",
+        "json",
+        "--exit-code",
+    )
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert [each["source"] for each in told["findings"]] == ["kubectl-diff"]
+    assert [each["what"].split()[0] for each in told["incomplete"]] == ["--git"]
+
+
+def test_so_does_a_cluster(git: Path, tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").write_text("{}")
+    (tmp_path / "diff").write_text(WHOLE)
+    where = ["--git", str(git), "--kubeconfig", str(tmp_path / "kubeconfig")]
+    command = ["drift", *where, "--import", f"kubectl-diff={tmp_path / 'diff'}", "--format", "json"]
+    told = json.loads(CliRunner().invoke(main, command).stdout)
+    assert [each["field"] for each in told["findings"]] == [REPLICAS]
+    assert [each["what"] for each in told["incomplete"]] == ["the cluster"]
+
+
+def test_where_nothing_is_left_that_is_said(live: Path, tmp_path: Path) -> None:
+    arguments = ["--argocd", "http://127.0.0.1:1", "--ledger", f"sqlite://{tmp_path}/no.db"]
+    result = drift(tmp_path / "nowhere@main", live, *arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert all(each in result.stderr for each in ("127.0.0.1:1", "no.db", "not a folder"))
+
+
+def test_beside_git_an_imported_field_is_listed_once(git: Path, live: Path, tmp_path: Path) -> None:
+    holds(live, scaled(5))
+    (tmp_path / "diff").write_text(WHOLE)
+    result = drift(git, live, "--format", "json", "--import", f"kubectl-diff={tmp_path / 'diff'}")
+    found = json.loads(result.stdout)["findings"]
+    assert [(each["field"], each["source"]) for each in found] == [(REPLICAS, "git")]
+
+
+@pytest.mark.parametrize(
+    "given", [["--confirm"], ["--argocd", "core"], ["--import", "json=x"], ["--audit-log", "x"]]
+)
+def test_a_wall_refuses_what_it_would_not_show(git: Path, tmp_path: Path, given: list[str]) -> None:
+    (tmp_path / "x").write_text("")
+    given = [str(tmp_path / "x") if each == "x" else each for each in given]
+    result = CliRunner().invoke(main, ["drift", "--git", str(git), "--watch", *given])
+    assert result.exit_code == 2
+    assert f"--watch goes by Git alone, not by {given[0]}" in result.stderr

@@ -2,21 +2,35 @@
 
 import json
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
 
+from correlator.classify import Scene
+from correlator.declared import Address, Release
+from correlator.filters import Filter
+from correlator.finding import Result as Findings
+from correlator.linking import unlinked
+from correlator.live.source import Scope
+from glasswarden.cli.drift.request import Request
+from glasswarden.cli.drift.watching import _seen
 from glasswarden.cli.main import main
 from glasswarden.kube.objects import Object
 from glasswarden.ledger.mask_keys import make_mask, open_masks
 from glasswarden.ledger.record import Attempt
 from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.policy.policy import DEFAULT
 from tests.correlator.builders import owned
 from tests.correlator.link.builders import UID, at, wrote
 from tests.kube.builders import a_deployment, an_entry, an_object
 from tests.ledger.builders import an_opening, records_of
+
+if TYPE_CHECKING:
+    from correlator.causes import Causes
+    from correlator.follow import Follower
 
 REPLICAS = "/spec/replicas"
 EVIL = "\x1b[2J|`web`"
@@ -179,11 +193,54 @@ def test_names_and_tickets_do_not_steer_the_terminal(desk: Desk, form: str) -> N
     assert {row.replace(r"\|", "").count("|") for row in rows} <= {11}
 
 
-def test_a_ledger_that_is_not_there_is_said(desk: Desk) -> None:
+def test_a_ledger_that_is_not_there_costs_only_itself(desk: Desk) -> None:
     desk.ledger = f"sqlite://{desk.folder}/nowhere.db"
-    result = desk.drift()
+    result = desk.drift("--format", "json")
+    assert result.exit_code == 0
+    told = json.loads(result.stdout)
+    assert [each["field"] for each in told["findings"]] == [REPLICAS]
+    assert [each["what"] for each in told["incomplete"]] == ["the ledger"]
+    assert "nowhere.db" in told["incomplete"][0]["why"]
+
+
+def test_a_wall_needs_the_ledger_that_was_named(desk: Desk, tmp_path: Path) -> None:
+    command = ["drift", "--git", str(desk.git), "--watch", "--ledger", f"sqlite://{tmp_path}/no.db"]
+    result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
-    assert "nowhere.db" in result.stderr
+    assert "no.db" in result.stderr
+
+
+def test_a_wall_knows_which_grants_are_open() -> None:
+    """What it shows of them is judged as a single pass judges it."""
+    follower, causes = Wall(), cast("Causes", Granting())
+    shown = _seen(a_request(), cast("Follower", follower), causes, "table")
+    assert follower.scene.open_grants == {"g1": at(60)}
+    assert "No drift" in shown
+
+
+class Granting:
+    """A ledger in which a grant is open."""
+
+    def linker(self) -> object:
+        return unlinked
+
+    def open_grants(self, now: datetime) -> dict[str, datetime]:  # noqa: ARG002 - at any time
+        return {"g1": at(60)}
+
+
+class Wall:
+    """Finds nothing, and keeps what it was asked by."""
+
+    def __init__(self) -> None:
+        self.scene = Scene(DEFAULT, at(0))
+
+    def run(self, scene: Scene, _: object) -> Findings:
+        self.scene = scene
+        return Findings()
+
+
+def a_request() -> Request:
+    return Request(Address("", ""), "", Release(), Scope(), Filter(), DEFAULT, confirm=False)
 
 
 class TestWithoutGit:

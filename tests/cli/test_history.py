@@ -84,6 +84,18 @@ def test_what_is_gone_still_has_a_history(desk: Desk) -> None:
     assert (step["operation"], step["actor"]) == ("DELETE", "responder")
 
 
+def test_a_folder_stands_for_the_cluster(desk: Desk) -> None:
+    desk.recorded(RESPONDER, wrote(2, REPLICAS, operation="DELETE", changes=(), name="gone"))
+    live = desk.folder / "live"
+    live.mkdir()
+    (live / "web.json").write_text(json.dumps(a_live(8)))
+    desk.kubectl.unlink()
+    [step] = desk.steps("deploy/web", "-n", "shop", "--live", str(live))
+    assert (step["state"], step["evidence"]) == ("stored", "the live object has its value")
+    [step] = desk.steps("deploy/gone", "-n", "shop", "--live", str(live))
+    assert step["operation"] == "DELETE"
+
+
 def test_nothing_is_said_to_be_nothing(desk: Desk) -> None:
     desk.recorded()
     result = desk.typed("deploy/web", "-n", "shop")

@@ -1,6 +1,10 @@
 """`glasswarden ledger`: fsck, prune, hold, export and import, as they are typed."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -12,9 +16,10 @@ from click.testing import CliRunner, Result
 from glasswarden.cli.main import main
 from glasswarden.ledger.address import keys_beside, open_ledger
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.signing import Signer, make_signer, open_signer
+from glasswarden.ledger.record import seal
+from glasswarden.ledger.signing import FILE, Signer, make_signer, open_signer
 from tests.ledger.builders import an_attempt
-from tests.ledger.fsck.builders import STRANGER, Intruder, Writer
+from tests.ledger.fsck.builders import STRANGER, Intruder, Writer, some_attempts
 from tests.ledger.fsck.test_witness import an_event, as_log
 
 NOW = datetime.now(UTC)
@@ -59,6 +64,7 @@ class TestFsck:
     def test_without_a_key_it_is_said_that_nothing_was_compared(
         self, address: str, signer: Signer
     ) -> None:
+        (keys_beside(address) / FILE).unlink()
         result = ledger_command(address, "fsck")
         assert result.exit_code == 0
         assert f"signed by {signer.public_key}\n" in result.stdout
@@ -82,16 +88,44 @@ class TestFsck:
             "sentence": "the record at 5 was removed",
         }
         assert summary["summary"]["findings"] == 1
-        assert summary["summary"]["keys_checked"] is False
+        assert summary["summary"]["keys_checked"] is True
 
     def test_a_strangers_chain_is_found_by_the_key(
-        self, address: str, ledger: Ledger, signer: Signer
+        self, address: str, ledger: Ledger, signer: Signer, tmp_path: Path
     ) -> None:
+        """By the one that is given, the one in a folder, or the one beside the ledger."""
         Writer(ledger, "two", STRANGER).writes(an_attempt())
+        keys_beside(address).rename(tmp_path / "keys")
         assert ledger_command(address, "fsck").exit_code == 0
-        result = ledger_command(address, "fsck", "--public-key", signer.public_key, "--quiet")
+        by = ("--public-key", signer.public_key), ("--keys", str(tmp_path / "keys")), ()
+        for options in by:
+            if not options:
+                (tmp_path / "keys").rename(keys_beside(address))
+            result = ledger_command(address, "fsck", *options, "--quiet")
+            assert result.exit_code == 1
+            assert "is not a trusted one" in result.stdout
+
+    def test_a_folder_that_has_no_key(self, address: str, tmp_path: Path) -> None:
+        result = ledger_command(address, "fsck", "--keys", str(tmp_path / "none"))
+        assert result.exit_code == 2
+        assert "ledger-signing.pem" in result.stderr
+
+    def test_records_of_a_later_version_are_said(self, address: str, ledger: Ledger) -> None:
+        *_, last = ledger.rows("one")
+        ledger.append([seal(an_attempt(format=99), "one", 13, last.digest)])
+        result = ledger_command(address, "fsck")
+        assert result.exit_code == 0
+        assert "1 record of a later version" in result.stdout
+        told = json.loads(ledger_command(address, "fsck", "--format", "json").stdout)
+        assert told["summary"]["later"] == 1
+
+    def test_a_name_that_is_no_text_can_be_printed(self, address: str) -> None:
+        Intruder(address).run("UPDATE chain SET writer = CAST(x'ff1b' AS TEXT)")
+        result = ledger_command(address, "fsck", "--quiet")
         assert result.exit_code == 1
-        assert "is not a trusted one" in result.stdout
+        assert "missing-chain: \\udcff\\x1b#12: " in result.stdout
+        found = ledger_command(address, "fsck", "--quiet", "--format", "json").stdout
+        assert json.loads(found.splitlines()[0])["chain"] == "\udcff\x1b"
 
     def test_resumed(self, address: str, ledger: Ledger, tmp_path: Path) -> None:
         state = str(tmp_path / "state")
@@ -117,6 +151,59 @@ class TestFsck:
         assert "audit log: 2 events, 1 broken line" in result.stdout
 
 
+class TestProgress:
+    """A run over more than somebody wants to wait for."""
+
+    @pytest.fixture
+    def chains(self, address: str, signer: Signer) -> None:
+        with closing(open_ledger(address)) as opened:
+            for name in ("one", "two", "three"):
+                Writer(opened, name, signer).writes(*some_attempts(300))
+
+    def run(self, script: str, *arguments: str, stderr: int | None = None) -> int:
+        """Return how a process of its own ends that does *script* before what is typed."""
+        code = f"{script}\nfrom glasswarden.cli.main import main\nmain()"
+        words = [sys.executable, "-c", code, "ledger", "fsck", *arguments]
+        ended = subprocess.run(words, check=False, stderr=stderr, stdout=subprocess.DEVNULL)
+        return ended.returncode
+
+    @pytest.mark.usefixtures("chains")
+    def test_it_is_told_at_a_terminal(self, address: str) -> None:
+        seen, terminal = os.openpty()
+        script = "from glasswarden.cli.ledger import progress; progress.EVERY_SECONDS = 0"
+        assert self.run(script, "--ledger", address, stderr=terminal) == 0
+        told = os.read(seen, 10_000).decode()
+        assert "302 records in 1 of 3 chains, " in told
+        assert "906 records in 3 of 3 chains, " in told
+        assert told.endswith("\r\x1b[K")  # and makes room for what stays
+
+    @pytest.mark.usefixtures("chains")
+    def test_a_run_that_was_killed_goes_on_where_it_had_come(
+        self, address: str, tmp_path: Path
+    ) -> None:
+        state = str(tmp_path / "state")
+        assert self.run(KILLED, "--ledger", address, "--resume", state) == -signal.SIGKILL
+        Intruder(address).run("DELETE FROM record WHERE writer = 'two' AND sequence = 5")
+        result = ledger_command(address, "fsck", "--resume", state)
+        assert result.exit_code == 1
+        assert "removed: two#5: " in result.stdout
+        # The last record of the chain that was read, and the others: all of one, and what is left.
+        assert f"{1 + 302 + 301} records in 3 chains" in result.stdout
+
+
+KILLED = """
+import os, signal
+from glasswarden.cli.ledger import fsck
+fsck.SAVE_SECONDS = 0
+save = fsck.Saver.save
+def killed(saver, tally):
+    save(saver, tally)
+    if tally.done == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+fsck.Saver.save = killed
+"""
+
+
 class TestCannotLook:
     def test_there_is_no_ledger(self, address: str, tmp_path: Path) -> None:
         result = ledger_command(address, "fsck")
@@ -139,6 +226,17 @@ class TestCannotLook:
         result = ledger_command(address, "fsck", "--since", "2d", "--resume", str(tmp_path / "s"))
         assert result.exit_code == 2
         assert "would forget the rest" in result.stderr
+
+    @pytest.mark.usefixtures("ledger")
+    @pytest.mark.parametrize("content", ["", "garbage\n" * 5, '{"kind":"Event"}\n'])
+    def test_an_audit_log_without_an_event(
+        self, address: str, tmp_path: Path, content: str
+    ) -> None:
+        """To call that clean would say that the log was compared."""
+        (tmp_path / "audit.log").write_text(content)
+        result = ledger_command(address, "fsck", "--audit-log", str(tmp_path / "audit.log"))
+        assert result.exit_code == 2
+        assert "the audit log has no finished request to compare with" in result.stderr
 
     @pytest.mark.parametrize("since", ["2", "d", "yesterday", "2026-13-01"])
     def test_a_time_that_is_none(self, address: str, since: str) -> None:
@@ -167,6 +265,18 @@ class TestPrune:
         assert result.exit_code == 1
         assert "left alone: column-mismatch: one#2" in result.stderr
         assert result.stdout == "0 records pruned\n"
+
+    def test_a_strangers_chain_is_not_buried(self, address: str, ledger: Ledger) -> None:
+        Writer(ledger, "two", STRANGER, NOW - 20 * DAY).writes(an_attempt(time=NOW - 20 * DAY))
+        for options in ([], ["--dry-run"]):
+            result = ledger_command(address, "prune", "--older-than", "15d", *options)
+            assert result.exit_code == 1
+            assert "left alone: forged: two#1" in result.stderr
+        both = [open_signer(keys_beside(address)).public_key, STRANGER.public_key]
+        options = [word for key in both for word in ("--public-key", key)]
+        result = ledger_command(address, "prune", "--older-than", "15d", *options)
+        assert result.exit_code == 0
+        assert list(ledger.rows("two")) == []
 
     def test_without_a_key_nothing_is_cut(
         self, address: str, tmp_path: Path, ledger: Ledger
@@ -232,6 +342,53 @@ class TestTransfer:
         result = ledger_command(f"sqlite://{tmp_path}/o.db", "import", "-", stdin=lines)
         assert result.exit_code == 1
         assert "line 2: record" in result.stderr
+
+    def test_lines_behind_a_damaged_one(self, address: str, tmp_path: Path) -> None:
+        """A spool that a broken disk left: what can be read is stored, and the rest is named."""
+        lines = ledger_command(address, "export").stdout_bytes.splitlines(keepends=True)
+        lines[3], lines[7] = b"garbage\n", lines[7].replace(b"kubectl-edit", b"kubectl-else")
+        other = f"sqlite://{tmp_path}/o.db"
+        result = ledger_command(other, "import", "-", "--keep-going", stdin=b"".join(lines))
+        assert result.exit_code == 1
+        assert result.stdout == "10 records read and stored\n"
+        assert "rejected: line 4: not a record's line" in result.stderr
+        assert "rejected: line 8: record" in result.stderr
+        assert result.stderr.endswith("2 lines rejected\n")
+        found = ledger_command(other, "fsck", "--quiet").stdout.splitlines()
+        assert found == [
+            "removed: one#4: the record at 4 was removed",
+            "removed: one#8: the record at 8 was removed",
+        ]
+
+    def test_a_line_whose_place_is_taken(
+        self, address: str, ledger: Ledger, tmp_path: Path
+    ) -> None:
+        lines = ledger_command(address, "export").stdout_bytes
+        other = f"sqlite://{tmp_path}/o.db"
+        first, *_ = ledger.rows("one")
+        with closing(open_ledger(other)) as copy:
+            copy.append([seal(an_attempt(), "one", 2, first.digest)])
+        result = ledger_command(other, "import", "-", "--keep-going", stdin=lines)
+        assert result.exit_code == 1
+        assert result.stdout == "11 records read and stored\n"
+        assert "rejected: line 2: another record stands at 2" in result.stderr
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            "body = x'00'",
+            "digest = x'00'",
+            "signature = '\"'",
+            "signature = CAST(x'ff' AS TEXT)",
+        ],
+    )
+    def test_what_cannot_be_exported_is_said(self, address: str, damage: str) -> None:
+        whole = ledger_command(address, "export").stdout_bytes.splitlines()
+        Intruder(address).run(f"UPDATE record SET {damage} WHERE sequence = 3")  # noqa: S608
+        result = ledger_command(address, "export")
+        assert result.exit_code == 1
+        assert result.stdout_bytes.splitlines() == whole[:2] + whole[3:]
+        assert "not exported: one#3: " in result.stderr
 
     def test_a_file_that_is_not_there(self, address: str, tmp_path: Path) -> None:
         result = ledger_command(address, "import", str(tmp_path / "none"))

@@ -1,12 +1,13 @@
 """`glasswarden ledger log`, as its user types it."""
 
+import hashlib
 import json
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,11 @@ from click.testing import CliRunner, Result
 from glasswarden.cli.ledger.log_table import lines_of, row_of, widths_of
 from glasswarden.cli.main import main
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.record import Attempt, ChangedField, Cut
+from glasswarden.ledger.record import Attempt, ChangedField, Cut, read_record
 from glasswarden.ledger.sqlite import open_sqlite
 from glasswarden.printable import width_of
-from tests.ledger.builders import TIME, an_attempt, records_of
+from tests.ledger.builders import TIME, an_attempt, an_opening, records_of
+from tests.ledger.fsck.builders import Intruder
 
 SECOND = timedelta(seconds=1)
 IMAGE = "/spec/template/spec/containers[name=app]/image"
@@ -83,6 +85,7 @@ class TestQuestions:
         ("--app argocd/shop", ""),
         ("--grant g1", "second"),
         ("--denied", "third first"),
+        ("--before 019ca945-0de8-7000-8000-000000000000", "first"),
         ("--since 2026-03-01T12:00:01Z", "third second"),
         ("--until 2026-03-01T12:00:01Z", "first"),
         ("--since 1h", ""),
@@ -111,6 +114,8 @@ class TestQuestions:
             (["widgets/web"], "spell it as in a manifest"),
             (["deploy/"], "try deploy/web"),
             (["--limit", "0"], "x>=1"),
+            (["--before", "yesterday"], "is no record's id"),
+            (["--follow", "--open-grants"], "--follow shows what comes"),
         ],
     )
     def test_what_makes_no_sense_is_said(
@@ -222,6 +227,80 @@ class TestTries:
         ledger.append(records_of(*self.tries()))
         [line] = log(tmp_path, "--limit", "1", "--format", "jsonl").output.splitlines()
         assert len(json.loads(line)["tries"]) == 2
+
+
+def test_pages_follow_each_other(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.append(records_of(*an_incident()))
+    seen: list[str] = []
+    before: list[str] = []
+    for _ in range(3):
+        shown = log(tmp_path, "--limit", "1", *before)
+        seen += [line.strip() for line in shown.stdout.splitlines() if "reason" in line]
+        before = shown.stderr.removeprefix("Older ones: ").split()
+    assert seen == ["reason: third", "reason: second", "reason: first"]
+    assert log(tmp_path, *before).stdout == ""
+
+
+class TestOpenGrants:
+    def test_how_each_was_last_recorded(self, ledger: Ledger, tmp_path: Path) -> None:
+        over = {"grant_expires": datetime.now(UTC) + timedelta(hours=1)}
+        ledger.append(
+            records_of(
+                an_opening(),
+                an_attempt(grant="g1", grant_act="issued", reason="first", **over),
+                an_attempt(grant="g1", grant_act="extended", reason="longer", **over),
+                an_attempt(grant="g2", grant_act="issued", name="api", reason="second", **over),
+                an_attempt(grant="g3", grant_act="issued", name="db", reason="ended", **over),
+                an_attempt(grant="g3", grant_act="closed", name="db", reason="ended"),
+            )
+        )
+        for options, expected in (
+            ((), ["second", "longer"]),
+            (("--name", "api"), ["second"]),
+            (("--limit", "1"), ["second"]),
+            (("--cluster", "another"), []),
+        ):
+            shown = log(tmp_path, "--open-grants", *options, "--format", "jsonl").stdout
+            assert [json.loads(line)["reason"] for line in shown.splitlines()] == expected
+
+
+class TestUnread:
+    def test_a_damaged_record_is_shown_and_hides_no_other(
+        self, ledger: Ledger, tmp_path: Path
+    ) -> None:
+        ledger.append(records := records_of(*an_incident()))
+        Intruder(f"sqlite://{tmp_path}/ledger.db").run(
+            "UPDATE record SET body = x'00' WHERE sequence = 2"
+        )
+        shown = log(tmp_path)
+        assert shown.exit_code == 0
+        lines = shown.stdout.splitlines()
+        assert [line.strip() for line in lines if "reason" in line] == [
+            "reason: third",
+            "reason: first",
+        ]
+        [place] = [number for number, line in enumerate(lines) if "damaged" in line]
+        assert "writer-1#2" in lines[place]
+        assert "ledger fsck" in lines[place + 1]
+        [_, damaged, _] = json.loads(log(tmp_path, "--format", "json").stdout)
+        assert (damaged["type"], damaged["id"]) == ("damaged", records[1].entry.id)
+        assert damaged["digest"] == records[1].digest
+
+    def test_records_of_a_later_version_are_marked(self, ledger: Ledger, tmp_path: Path) -> None:
+        known, strange = records_of(an_attempt(format=99), an_attempt(format=99, name="api"))
+        # A later version may mean another thing by a field that we know.
+        body = strange.body.replace(b'"verdict":"deny"', b'"verdict":["deny"]')
+        ledger.append([known, read_record(body, hashlib.sha256(body).hexdigest())])
+        lines = log(tmp_path).stdout.splitlines()
+        assert len([line for line in lines if "a later version wrote it" in line]) == 2
+        assert any("later" in line and "writer-1#2" in line for line in lines)
+        assert not log(tmp_path, "--name", "web").stdout.count("writer-1#2")
+
+    def test_programs_are_told_too(self, ledger: Ledger, tmp_path: Path) -> None:
+        ledger.append(records_of(an_attempt(format=99), an_attempt(name="api")))
+        [plain, later] = json.loads(log(tmp_path, "--format", "json").stdout)
+        assert later["later"]
+        assert "later" not in plain
 
 
 @pytest.mark.slow

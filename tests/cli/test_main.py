@@ -16,9 +16,16 @@ from glasswarden.ledger.sqlite.schema import APPLICATION
 SCRIPTS = Path(sys.executable).parent
 
 
-def run(*arguments: str, program: str = "glasswarden") -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, program: str = "glasswarden", stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [SCRIPTS / program, *arguments], capture_output=True, text=True, check=False, timeout=60
+        [SCRIPTS / program, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
 

@@ -58,6 +58,20 @@ class TestCheck:
         assert result.returncode == 0
         assert "the rule 'x' lets everybody break the glass" in result.stderr
 
+    def test_an_undo_that_is_called_harmless_is_pointed_out(self, tmp_path: Path) -> None:
+        text = f"{HEAD}benign: [rollout-undo]"
+        result = run("policy", "check", str(written(tmp_path / "p.yaml", text)))
+        assert result.returncode == 0
+        assert "rollout-undo lets through every change of a workload's template" in result.stderr
+
+    def test_the_standard_input(self) -> None:
+        good = run("policy", "check", "-", stdin=f"{HEAD}cluster: eu")
+        assert (good.returncode, good.stderr) == (0, "")
+        assert "a valid policy for cluster 'eu'" in good.stdout
+        wrong = run("policy", "check", "-", stdin=f"{HEAD}moode: warn")
+        assert wrong.returncode == 1
+        assert "<stdin>:3:1: unknown key 'moode'" in wrong.stderr
+
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         result = run("policy", "check", str(tmp_path / "none"))
         assert result.returncode == 1
@@ -88,6 +102,20 @@ class TestExplain:
         assert "  controller  the writer is no trusted controller of that owner" in text
         assert "→ guard       Refuse what no clause allowed" in text
         assert "verdict  deny by guard (mode here: enforce)" in text
+
+    def test_clauses_after_the_one_that_decided_are_listed_as_not_asked(
+        self, tmp_path: Path
+    ) -> None:
+        plain = a_deployment(labels={})
+        review = tmp_path / "edit.json"
+        review.write_bytes(as_review(a_request(oldObject=plain, object=plain)))
+        told = json.loads(run("policy", "explain", str(review), "--format", "json").stdout)
+        first, *rest = told["clauses"]
+        assert (first["clause"], first["asked"], first["applies"]) == ("unmanaged", True, True)
+        assert [each["clause"] for each in rest][-1] == "guard"
+        assert not any(each["asked"] or each["applies"] for each in rest)
+        text = run("policy", "explain", str(review)).stdout
+        assert "  guard       not asked: unmanaged has decided" in text
 
     def test_by_another_policy(self, edit: Path, tmp_path: Path) -> None:
         policy = written(tmp_path / "p.yaml", f"{HEAD}mode: warn")

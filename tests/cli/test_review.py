@@ -1,6 +1,8 @@
 """`glasswarden review` on a ledger in a file: what it says, and what it could not know."""
 
 import json
+import os
+import subprocess
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -92,3 +94,22 @@ def test_a_snapshot_stands_for_the_cluster(ledger: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["drift"]["fields"] == 1
+
+
+def test_a_delegation_is_as_old_as_its_line_in_git(ledger: str, tmp_path: Path) -> None:
+    live, policy = tmp_path / "live", tmp_path / "rules" / "policy.yaml"
+    for folder in (live, policy.parent, tmp_path / "git"):
+        folder.mkdir()
+    policy.write_text(
+        "apiVersion: glasswarden.io/v1\nkind: Policy\ncluster: test\n"
+        "delegations:\n- name: scaler\n  fields: [/spec/replicas]\n  actors: [keda]\n"
+    )
+    git = ["git", "-C", str(policy.parent), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    date = {"GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z", "PATH": os.environ["PATH"]}
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "Delegate replicas"]):
+        subprocess.run([*git, *words], check=True, env=date | {"HOME": str(tmp_path)})
+    where = ["--git", str(tmp_path / "git"), "--live", str(live), "--policy", str(policy)]
+    done = CliRunner().invoke(main, ["review", "--ledger", ledger, *where, "--format", "json"])
+    assert done.exit_code == 0, done.output
+    [rule] = json.loads(done.stdout)["drift"]["ignores"]
+    assert (rule["whose"], rule["since"]) == ("the policy", "2026-01-02T03:04:05Z")

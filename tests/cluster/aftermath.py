@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster.guard import GLASSWARDEN
+from tests.cluster.patience import eventually
 from tests.cluster.story import FOLDER, NAMESPACE, Manifest, Scene
 
 
@@ -40,20 +41,24 @@ class Aftermath:
         return list(filter(is_about_the_shop, self.scene.cluster.audit_events()))
 
     def drift(self, form: str) -> str:
+        # While Flux tries again, it says neither that it failed nor that it did not.
+        eventually(self._is_between_tries, "the end of a try of Flux")
         return self.ask("drift", *self._git, *self._seen, "-n", NAMESPACE, "--format", form)
 
     def differences(self) -> object:
-        """Return what is not as Git says now, whatever happened before."""
-        policy = ("--policy", str(self.scene.guard.policy))
-        said = self.ask("drift", *self._git, *policy, "-n", NAMESPACE, "--format", "json")
-        return json.loads(said)
+        """Return what is not as Git says now; the ledger and the audit log remember all of it."""
+        return json.loads(self.drift("json"))
 
     def blame(self, target: str) -> str:
-        return self.ask("blame", target, "-n", NAMESPACE, *self._seen)
+        return self.ask("blame", target, "-n", NAMESPACE, *self._git, *self._seen)
 
-    def report(self, form: str) -> str:
-        about = ("report", "-n", NAMESPACE, *self._git, *self._seen)
-        return self.ask(*about, "--verify", "--format", form)
+    def history(self, target: str) -> str:
+        return self.ask("history", target, "-n", NAMESPACE, *self._seen)
+
+    def report(self, form: str, *about: str) -> str:
+        """Return the report on the namespace, or on what *about* names."""
+        named = about or ("-n", NAMESPACE)
+        return self.ask("report", *named, *self._git, *self._seen, "--verify", "--format", form)
 
     def backport(self) -> str:
         """Return the patch that brings to Git what the incident needed."""
@@ -62,9 +67,13 @@ class Aftermath:
 
     def review(self) -> str:
         """Return what the next weekly review says."""
-        policy = ("--policy", str(self.scene.guard.policy))
-        about = ("review", "--since", "7d", "-n", NAMESPACE, *self._git, *policy)
+        about = ("review", "--since", "7d", "-n", NAMESPACE, *self._git, *self._seen)
         return self.ask(*about, "--format", "markdown")
+
+    def _is_between_tries(self) -> bool:
+        conditions = self.scene.deployed.get().get("status", {}).get("conditions", [])
+        states = {each["type"]: each["status"] for each in conditions}
+        return states.get("Ready") in ("True", "False")
 
     @property
     def _git(self) -> tuple[str, ...]:

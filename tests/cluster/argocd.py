@@ -23,6 +23,7 @@ from tests.cluster.build import programs
 from tests.cluster.catalogue import ARGOCD
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.gitrepository import BRANCH, GitRepository
+from tests.cluster.kubectl import isolated_environment
 from tests.cluster.patience import eventually
 from tests.cluster.probe import accepts, is_well
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
@@ -115,6 +116,19 @@ class ArgoCD:
             timeout=10,
         )
         return str(answer.json()["token"])
+
+    def command(self, *arguments: str) -> None:
+        """Run `argocd ARGUMENTS` as `PERSON`, through the server."""
+        server = self.server.removeprefix("http://")
+        known_by = ("--server", server, "--plaintext", "--auth-token", self.login())
+        subprocess.run(
+            [programs([ARGOCD])["argocd"], *arguments, *known_by],
+            env=isolated_environment(self._folder) | {"ARGOCD_BINARY_NAME": "argocd"},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
 
     def _start(self, redis: str, program: Path) -> str:
         """Start every program on ports chosen now; return the server's address."""

@@ -17,7 +17,7 @@ from tests.cluster.kubectl import Caller
 
 RECORDED: Final = Path(__file__).parents[1] / "correlator" / "audit" / "recorded"
 NAMESPACE: Final = "shop"
-POLICY: Final = "mode: warn\nemergencyGroup: leads\n"
+POLICY: Final = "mode: warn\nemergencyGroup: leads\noutage: {away: refuse}\n"
 OURS: Final = ("glasswarden", "glasswarden-webhook")
 VALIDATING: Final = "validatingwebhookconfiguration/glasswarden"
 MUTATING: Final = "mutatingwebhookconfiguration/glasswarden"

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+import urllib3
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tests.cluster import audit, components
@@ -122,6 +123,11 @@ class ControlPlane:
         self._write_kubeconfig(self.server, user, token_user(token.stdout.strip()))
         return self._caller(user)
 
+    def forget(self) -> None:
+        """Have etcd forget how things were at the very beginning, as it does every few minutes."""
+        # It refuses once it has forgotten more than that by itself, which is as good.
+        urllib3.request("POST", f"{self._etcd}/v3/kv/compaction", json={"revision": "10"})
+
     def new_processes(self) -> Processes:
         """Return an empty group of programs that log beside ours, for what runs on top of us."""
         return Processes(self._layout.logs, isolated_environment(self._layout.home))
@@ -163,6 +169,7 @@ class ControlPlane:
         return server
 
     def _start_programs(self, ports: Ports, server: str) -> None:
+        self._etcd = f"http://{LOOPBACK}:{ports.etcd}"
         layout, start = self._layout, self._processes.start
         etcd = start("etcd", components.etcd(self.programs["etcd"], layout, ports))
         etcd.wait_until(lambda: is_well(f"http://{LOOPBACK}:{ports.etcd}/readyz"))

@@ -58,13 +58,14 @@ def mutate(api: Api, cases: Iterable[Case]) -> None:
     eventually(lambda: not any(map(api.get, gone)), "the deleted objects to be gone")
 
 
-def marked(manifest: Object) -> Object:
+def marked(manifest: Object, app: str = "") -> Object:
     """Return *manifest* with the labels that Flux adds: each namespace is an application's own.
 
-    Tests that share a control plane would otherwise find each other's objects, as orphans.
+    Tests that share a control plane would otherwise find each other's objects, as orphans; what is
+    in no namespace belongs to the examination, or to *app*.
     """
     copied = copy.deepcopy(manifest)
-    app = copied["metadata"].get("namespace", NAMESPACE)
+    app = app or copied["metadata"].get("namespace", NAMESPACE)
     copied["metadata"]["labels"] |= {**FLUX, "kustomize.toolkit.fluxcd.io/name": app}
     return copied
 

@@ -48,6 +48,7 @@ class Sort(StrEnum):
     PLAIN = "recorded, and nobody unrecorded wrote since"
     DISTURBED = "recorded, and somebody unrecorded wrote since"
     EMERGENCY = "by the emergency group"
+    TRACELESS = "by the emergency group, as a person on record before"
     CONTROLLER = "by the reconciler"
     AUTOSCALER = "by the autoscaler"
     DENIED = "denied"
@@ -126,6 +127,7 @@ class Stage:
     past: dict[tuple[Place, str], list[Any]] = field(default_factory=dict)
     """The values that people gave a field: what somebody may restore."""
 
+    removed_on_record: set[tuple[Place, str]] = field(default_factory=set)
     deleted_on_record: set[Place] = field(default_factory=set)
     writes: Counter[str] = field(default_factory=Counter)
 
@@ -169,7 +171,20 @@ class Stage:
             if before.get(path) != after.get(path):
                 deeds[path] = Deed(actor, self._as_of(sort, deeds.get(path), before.get(path)))
                 self.past.setdefault((place, path), []).append(after.get(path))
+                if path not in after:
+                    self._note_removal(place, path, deeds[path])
         self.seen[place] = after
+
+    def _note_removal(self, place: Place, path: str, deed: Deed) -> None:
+        """Know a removal that nothing tells from one on record.
+
+        A value that somebody unrecorded put back and took away again leaves nothing behind in
+        managedFields, and a ConfigMap has no generation: only the audit log knows.
+        """
+        if deed.sort is not Sort.EMERGENCY:
+            self.removed_on_record.add((place, path))
+        elif (place, path) in self.removed_on_record and place[0] == "ConfigMap":
+            deed.sort = Sort.TRACELESS
 
     def _as_of(self, sort: Sort, last: Deed | None, before: Any) -> Sort:  # noqa: ANN401 - JSON
         """Return *sort*, unless a person changed a part of what somebody unrecorded put there."""

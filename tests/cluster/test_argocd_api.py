@@ -144,13 +144,14 @@ def test_whoever_edits_in_the_web_ui_has_a_name(shop: Shop) -> None:
     assert f"for {PERSON} as it says" in image["reason"]
 
 
-def test_applications_for_other_clusters_are_said_not_to_be_looked_at(shop: Shop) -> None:
+def test_that_all_applications_are_for_other_clusters_is_said(shop: Shop) -> None:
     said = shop.drift("--argocd-cluster", "elsewhere")
     assert said["findings"] == []
     assert said["incomplete"] == [
         {
-            "what": "1 Applications for https://kubernetes.default.svc",
-            "why": "it is another cluster",
+            "what": "Applications",
+            "why": "they deploy to https://kubernetes.default.svc: say --argocd-cluster if that is "
+            "this cluster",
         }
     ]
 

@@ -275,7 +275,7 @@ def test_an_authority_that_a_controller_injects_is_its_own(
     manifest["webhooks"][0]["clientConfig"]["caBundle"] = PLACEHOLDER
     declare(git, manifest)
     api = Api(cluster.as_("admin"))
-    api.apply(marked(manifest), OWNER)
+    api.apply(marked(manifest, app=namespace), OWNER)
     patch = [put("/webhooks/0/clientConfig/caBundle", AUTHORITY)]
     api.patch(manifest, patch, "cert-manager-cainjector")
     try:
@@ -433,7 +433,7 @@ def test_flux_is_followed_from_an_edit_to_a_rename(
         renamed["metadata"]["name"] = "renamed"
         moved = {"shop/web.yaml": None, "shop/renamed.yaml": json.dumps(renamed)}
         third = git_repository.commit(moved, "renamed")
-        missing = ("renamed", "/", "desired-configuration", "person", "auto-heal")
+        missing = ("renamed", "/", *lagging, "escalate")
         orphan = ("web", "/", "orphan", "reconciliation-failure", "prune")
         assert found_at(third) == [paused, missing, orphan]
 
@@ -660,8 +660,8 @@ def test_what_kubectl_applied_has_no_owner_but_whoever_applies_it(
     found = told(drift(cluster.kubeconfig("admin"), git, "-n", namespace))
     assert found == [
         ("web", "/metadata/labels/by", "desired-configuration", "person", "auto-heal"),
-        ("web", "/spec/minReadySeconds", "desired-configuration", "person", "auto-heal"),
-        ("web", "/spec/replicas", "sync-availability", "reconciliation-failure", "escalate"),
+        ("web", "/spec/minReadySeconds", "sync-availability", "reconciliation-failure", "escalate"),
+        ("web", "/spec/replicas", "desired-configuration", "person", "escalate"),
     ]
 
 

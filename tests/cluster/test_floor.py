@@ -23,7 +23,9 @@ modes:
   - {mode: audit, namespaces: [test-*], names: [watched-*]}
   - {mode: warn, labels: {tier: try}}
   - {mode: audit, applications: [sandbox, team/api]}
+  - {mode: audit, labels: {canary: "*"}}
 markers:
+  - {name: pipeline, label: example.com/git}
   - {name: deployer, annotation: example.com/by, value: deployer, controllers: [deployer]}
 delegations:
   - {name: scaler, actors: [lead], fields: [/spec/replicas]}
@@ -105,7 +107,14 @@ def by_kapp(manifest: Manifest, app: str) -> Manifest:
     return manifest | {"metadata": manifest["metadata"] | {"labels": labels}}
 
 
+def by_pipeline(manifest: Manifest, _: str) -> Manifest:
+    labels = manifest["metadata"]["labels"] | {"example.com/git": ""}
+    return manifest | {"metadata": manifest["metadata"] | {"labels": labels}}
+
+
 CASES = (
+    Case("a marker without a value", SET_IMAGE, True, True, mark=by_pipeline),
+    Case("an audited label of any value", SET_IMAGE, False, False, labels=(("canary", ""),)),
     Case("a marker of ones own", SET_IMAGE, True, True, mark=BY_DEPLOYER),
     Case("a marker with another value", SET_IMAGE, False, False, mark=BY_SOMEBODY),
     Case("an image of Sveltos", SET_IMAGE, True, True, mark=BY_SVELTOS),

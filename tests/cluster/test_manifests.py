@@ -55,10 +55,11 @@ def build(cluster: ControlPlane, folder: Path) -> list[Manifest]:
     return [each for each in yaml.safe_load_all(built.stdout) if each]
 
 
-def with_component(folder: Path, component: str) -> Path:
-    """Write a kustomization that adds *component*, as a user would."""
-    # The overlays have this one already.
-    onto = ("base",) if component == "network-policy" else ("overlays", "standalone")
+def with_component(folder: Path, *components: str) -> Path:
+    """Write a kustomization that adds *components*, as a user would."""
+    # The overlays have the first already; the second is nothing without the correlator.
+    bases = {"network-policy": ("base",), "audit-intake": ("overlays", "ha")}
+    onto = bases.get(components[0], ("overlays", "standalone"))
 
     def beside(*parts: str) -> str:
         return os.path.relpath(MANIFESTS.joinpath(*parts), folder)
@@ -68,7 +69,7 @@ def with_component(folder: Path, component: str) -> Path:
         "kind": "Kustomization",
         "namespace": NAMESPACE,
         "resources": [beside(*onto)],
-        "components": [beside("components", component)],
+        "components": [beside("components", each) for each in components],
     }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(document))
     return folder
@@ -82,8 +83,16 @@ def apply(cluster: ControlPlane, manifests: list[Manifest]) -> None:
     cluster.as_("admin").kubectl(*arguments, stdin=manifests)
 
 
-def deployments(manifests: list[Manifest]) -> dict[str, Manifest]:
-    return {each["metadata"]["name"]: each for each in manifests if each["kind"] == "Deployment"}
+WORKLOADS = ("Deployment", "StatefulSet")
+
+
+def workloads(manifests: list[Manifest]) -> dict[str, Manifest]:
+    return {each["metadata"]["name"]: each for each in manifests if each["kind"] in WORKLOADS}
+
+
+def remove_workloads(cluster: ControlPlane) -> None:
+    kinds = ",".join(WORKLOADS)
+    cluster.as_("admin").kubectl("delete", kinds, "--all", "-n", NAMESPACE)
 
 
 def pods(cluster: ControlPlane, component: str) -> list[Manifest]:
@@ -98,11 +107,11 @@ def test_an_overlay_is_applied_and_its_pods_are_admitted(
 ) -> None:
     manifests = build(cluster, MANIFESTS / "overlays" / overlay)
     apply(cluster, manifests)
-    for name, manifest in deployments(manifests).items():
+    for name, manifest in workloads(manifests).items():
         component = name.removeprefix("glasswarden-")
         wanted = manifest["spec"]["replicas"]
         eventually(lambda: len(pods(cluster, component)) >= wanted, f"pods of {name}")  # noqa: B023
-    cluster.as_("admin").kubectl("delete", "deployments", "--all", "-n", NAMESPACE)
+    remove_workloads(cluster)
 
 
 @pytest.mark.usefixtures("_definitions")
@@ -112,7 +121,7 @@ def test_a_component_fits_onto_an_overlay(
 ) -> None:
     manifests = build(cluster, with_component(tmp_path, component))
     apply(cluster, manifests)
-    cluster.as_("admin").kubectl("delete", "deployments", "--all", "-n", NAMESPACE)
+    remove_workloads(cluster)
 
 
 def test_pod_security_is_really_enforced(cluster: ControlPlane) -> None:
@@ -132,7 +141,7 @@ def test_pod_security_is_really_enforced(cluster: ControlPlane) -> None:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_container_is_as_little_as_it_can_be(cluster: ControlPlane, overlay: str) -> None:
     manifests = build(cluster, MANIFESTS / "overlays" / overlay)
-    for manifest in deployments(manifests).values():
+    for manifest in workloads(manifests).values():
         spec = manifest["spec"]["template"]["spec"]
         assert spec["priorityClassName"] == "glasswarden"
         [container] = spec["containers"]
@@ -145,11 +154,84 @@ def test_every_container_is_as_little_as_it_can_be(cluster: ControlPlane, overla
 
 
 def test_two_pods_never_write_one_sqlite_file(cluster: ControlPlane) -> None:
-    webhook = deployments(build(cluster, MANIFESTS / "overlays" / "standalone"))[
+    """Of a StatefulSet's pods no second one starts while the first may still run."""
+    webhook = workloads(build(cluster, MANIFESTS / "overlays" / "standalone"))[
         "glasswarden-webhook"
     ]
-    assert webhook["spec"]["replicas"] == 1
-    assert webhook["spec"]["strategy"]["type"] == "Recreate"
+    assert (webhook["kind"], webhook["spec"]["replicas"]) == ("StatefulSet", 1)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_must_outlive_a_pod_is_on_a_volume_of_its_own(
+    cluster: ControlPlane, overlay: str
+) -> None:
+    """Records that wait for the database, and the database where it is a file."""
+    webhook = workloads(build(cluster, MANIFESTS / "overlays" / overlay))["glasswarden-webhook"]
+    spec = webhook["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    settings = {each["name"]: each.get("value", "") for each in container["env"]}
+    claimed = {each["metadata"]["name"] for each in webhook["spec"]["volumeClaimTemplates"]}
+    mounts = {each["mountPath"]: each["name"] for each in container["volumeMounts"]}
+    kept = [settings["GLASSWARDEN_SPOOL"]]
+    kept += [settings["GLASSWARDEN_LEDGER"].removeprefix("sqlite://")] if overlay != "ha" else []
+    for path in kept:
+        [volume] = [name for mount, name in mounts.items() if path.startswith(f"{mount}/")]
+        assert volume in claimed
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_part_of_an_overlay_is_known_by_its_label(
+    cluster: ControlPlane, overlay: str
+) -> None:
+    """`glasswarden uninstall` finds the parts by it."""
+    assert unlabelled(build(cluster, MANIFESTS / "overlays" / overlay)) == []
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_every_part_of_a_component_is_known_by_its_label(
+    cluster: ControlPlane, tmp_path: Path, component: str
+) -> None:
+    assert unlabelled(build(cluster, with_component(tmp_path, component))) == []
+
+
+def test_audit_events_can_be_delivered(cluster: ControlPlane, tmp_path: Path) -> None:
+    """From the Service through the network policies to a folder that can be written and stays."""
+    built = build(cluster, with_component(tmp_path, "audit-intake"))
+    named = {(each["kind"], each["metadata"]["name"]): each for each in built}
+    spec = workloads(built)["glasswarden-correlator"]["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    settings = {each["name"]: each.get("value") for each in container["env"]}
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    [port] = named["Service", "glasswarden-audit"]["spec"]["ports"]
+    [rule] = named["NetworkPolicy", "glasswarden-audit"]["spec"]["ingress"]
+    [allowed] = rule["ports"]
+    assert settings["GLASSWARDEN_AUDIT_LISTEN"] == f"0.0.0.0:{ports[port['targetPort']]}"
+    assert allowed["port"] == ports[port["targetPort"]]
+    volumes = {each["name"]: each for each in spec["volumes"]}
+    mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
+    folder = mounts[settings["GLASSWARDEN_AUDIT_FOLDER"]]
+    assert not folder.get("readOnly")
+    claim = volumes[folder["name"]]["persistentVolumeClaim"]["claimName"]
+    assert ("PersistentVolumeClaim", claim) in named
+    assert settings["GLASSWARDEN_AUDIT_CERTS"] in mounts
+    assert str(Path(settings["GLASSWARDEN_AUDIT_TOKENS"]).parent) in mounts
+
+
+def test_where_cert_manager_keeps_the_certificates_nobody_misses_our_keeper(
+    cluster: ControlPlane, tmp_path: Path
+) -> None:
+    built = build(cluster, with_component(tmp_path, "prometheus", "cert-manager"))
+    rules = [each for each in built if each["kind"] == "PrometheusRule"]
+    assert [each["metadata"]["name"] for each in rules] == ["glasswarden"]
+    assert "glasswarden_certs_" not in json.dumps(rules)
+
+
+def unlabelled(manifests: list[Manifest]) -> list[str]:
+    return [
+        f"{each['kind']}/{each['metadata']['name']}"
+        for each in manifests
+        if (each["metadata"].get("labels") or {}).get("app.kubernetes.io/name") != "glasswarden"
+    ]
 
 
 def test_the_first_step_refuses_nobody(cluster: ControlPlane) -> None:
@@ -166,7 +248,7 @@ def test_the_first_step_refuses_nobody(cluster: ControlPlane) -> None:
 def webhook_account(cluster: ControlPlane) -> Caller:
     """Return the webhook's service account, with the rights that the manifests give it."""
     manifests = build(cluster, MANIFESTS / "overlays" / "standalone")
-    apply(cluster, [each for each in manifests if each["kind"] != "Deployment"])
+    apply(cluster, [each for each in manifests if each["kind"] not in WORKLOADS])
     return cluster.service_account(NAMESPACE, "glasswarden-webhook")
 
 
@@ -193,7 +275,7 @@ def test_the_webhook_does_its_work_with_exactly_these_rights(
 def correlator_account(cluster: ControlPlane) -> Caller:
     """Return the correlator's service account, with the rights that the manifests give it."""
     manifests = build(cluster, MANIFESTS / "overlays" / "ha")
-    apply(cluster, [each for each in manifests if each["kind"] != "Deployment"])
+    apply(cluster, [each for each in manifests if each["kind"] not in WORKLOADS])
     return cluster.service_account(NAMESPACE, "glasswarden-correlator")
 
 

@@ -131,6 +131,38 @@ def test_only_gitops_creates_in_a_reserved_namespace(asked: tuple[Guard, Wiretap
     assert guard.cluster.get("serviceaccount/default", "-n", "reserved-1")
 
 
+def test_an_engine_keeps_house_in_a_reserved_namespace(
+    asked: tuple[Guard, Wiretap], flux_account: Caller, argocd_account: Caller
+) -> None:
+    """The Secret of a Helm release has no marks, and its controller is not even asked about."""
+    guard, tap = asked
+    guard.cluster.as_("admin").kubectl("create", "namespace", "reserved-2")
+    with questions(tap, 0):
+        for account, name in ((flux_account, "one"), (argocd_account, "two")):
+            account.kubectl("create", "-f", "-", stdin=config_map(name, "reserved-2"))
+            account.kubectl("delete", f"configmap/{name}", "-n", "reserved-2")
+    manifest = by_flux(deployment("web", "reserved-2"), "shop")
+    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    with questions(tap, 1):
+        denied = argocd_account.kubectl(
+            "label", "deployment/web", "a=b", "-n", "reserved-2", check=False
+        )
+    assert "is managed by Flux" in denied.stderr
+
+
+def test_a_reserved_namespace_does_not_go_with_all_that_is_in_it(
+    asked: tuple[Guard, Wiretap], flux_account: Caller
+) -> None:
+    guard, tap = asked
+    admin = guard.cluster.as_("admin")
+    admin.kubectl("create", "namespace", "reserved-3")
+    denied = admin.kubectl("delete", "namespace", "reserved-3", "--wait=false", check=False)
+    assert "namespace reserved-3 is reserved for GitOps, with all that is in it" in denied.stderr
+    admin.kubectl("label", "namespace", "reserved-3", "team=a")
+    with questions(tap, 0):
+        flux_account.kubectl("delete", "namespace", "reserved-3", "--wait=false")
+
+
 def test_what_is_scaled_is_known_even_in_its_first_second(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:

@@ -84,7 +84,7 @@ def test_the_report_says_who_did_what_and_what_is_left(incident: Incident, tmp_p
 
 
 def test_git_that_took_the_change_over_owes_nothing(incident: Incident, tmp_path: Path) -> None:
-    manifest = deployment("web", incident.namespace, replicas=8)
+    manifest = by_flux(deployment("web", incident.namespace, replicas=8), "shop")
     container = manifest["spec"]["template"]["spec"]["containers"][0]
     container["image"] = "registry.example/web:2"
     (tmp_path / "web.yaml").write_text(as_json(manifest))

@@ -16,7 +16,8 @@ from tests.cluster.catalogue import KUSTOMIZE_CONTROLLER
 from tests.cluster.conftest import skip_unless_built
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN, guarding
-from tests.cluster.test_manifests import MANIFESTS, apply, build
+from tests.cluster.patience import eventually
+from tests.cluster.test_manifests import MANIFESTS, OVERLAYS, apply, build
 
 NAMESPACE = "glasswarden"
 
@@ -158,6 +159,12 @@ class TestInstall:
         admin, secret = cluster.as_("admin"), ("secret/glasswarden-certs", "-n", NAMESPACE)
         admin.kubectl("annotate", *secret, "cert-manager.io/certificate-name=glasswarden")
         admin.kubectl("patch", *secret, "-p", '{"data": {"caller-token": null}}')
+        before = cluster.get(*secret)["data"]
+        for act in (["rotate"], ["issue", "--host", "glasswarden.glasswarden.svc"]):
+            refused = glasswarden(cluster, "certs", *act, *place)
+            assert refused.returncode == 1
+            assert "cert-manager keeps" in refused.stderr
+        assert cluster.get(*secret)["data"] == before
         early = glasswarden(cluster, "install", "--apply")
         assert "glasswarden-caller holds a caller-token" in early.stderr
         token = ("secret", "generic", "glasswarden-caller", "--from-literal=caller-token=c0ffee")
@@ -170,6 +177,61 @@ class TestInstall:
         assert source == f"{NAMESPACE}/glasswarden"
         for entry in found["webhooks"]:
             assert entry["clientConfig"]["service"]["path"] == "/validate/c0ffee"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_no_part_of_an_overlay_is_left_behind(cluster: ControlPlane, overlay: str) -> None:
+    manifests = build(cluster, MANIFESTS / "overlays" / overlay)
+    apply(cluster, manifests)
+    assert there(cluster, manifests)
+    done = glasswarden(cluster, "uninstall", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert there(cluster, manifests) == []
+
+
+def test_without_the_command_the_evidence_survives(cluster: ControlPlane) -> None:
+    """The last line of docs/install.md: the namespace stays, and so do the volumes in it."""
+    overlay = MANIFESTS / "overlays" / "standalone"
+    manifests = build(cluster, overlay)
+    apply(cluster, manifests)
+    claim = ("persistentvolumeclaim/state-glasswarden-webhook-0", "-n", NAMESPACE)
+    admin = cluster.as_("admin")
+    look = ("get", *claim, "--ignore-not-found", "-o", "name")
+    eventually(lambda: admin.kubectl(*look).stdout, "the volume")
+    spare = ("-l", "app.kubernetes.io/component!=evidence")
+    admin.kubectl("delete", "-k", str(overlay), *spare)
+    assert there(cluster, manifests) == []
+    assert cluster.get("namespace", NAMESPACE)["status"]["phase"] == "Active"
+    assert "deletionTimestamp" not in cluster.get(*claim)["metadata"]
+
+
+def test_what_could_not_be_looked_for_is_said(cluster: ControlPlane) -> None:
+    """Somebody who may take the registration off, and no more, must not believe all is gone."""
+    account = cluster.service_account("default", "remover", None)
+    rule = (
+        "--verb=get,list,delete",
+        "--resource=validatingwebhookconfigurations,mutatingwebhookconfigurations",
+        "--resource=validatingadmissionpolicies,validatingadmissionpolicybindings",
+        "--resource=clusterrolebindings.rbac.authorization.k8s.io",
+    )
+    admin = cluster.as_("admin")
+    admin.kubectl("create", "clusterrole", "remover", *rule)
+    bound = ("--clusterrole=remover", "--serviceaccount=default:remover")
+    admin.kubectl("create", "clusterrolebinding", "remover", *bound)
+    command = [*GLASSWARDEN, "uninstall", "--yes", "--kubeconfig", str(account.kubeconfig)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert "Nothing of Glasswarden can stop a write now." in done.stdout
+    assert "these may still be there:" in done.stderr
+    assert "statefulsets: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def there(cluster: ControlPlane, manifests: list[dict[str, Any]]) -> list[str]:
+    """Return which of *manifests* are in the cluster; the namespace is to stay."""
+    asked = [each for each in manifests if each["kind"] != "Namespace"]
+    arguments = ("get", "-f", "-", "--ignore-not-found", "-o", "name")
+    return cluster.as_("admin").kubectl(*arguments, stdin=asked).stdout.split()
 
 
 def assert_doctor_sees_the_missing_pod(cluster: ControlPlane) -> None:
@@ -192,19 +254,10 @@ def assert_uninstalled(cluster: ControlPlane, objects: Objects) -> None:
     developer.kubectl("create", "-f", "-", stdin=manifest)
     first, *_ = done.stdout.splitlines()
     assert first == "removed validatingwebhookconfigurations/glasswarden"
-    for resource in ("deployments", "services", "rolebindings"):
-        found = objects.get(f"{ROOTS[resource]}/namespaces/{NAMESPACE}/{resource}")["items"]
-        assert found == [], resource
+    assert there(cluster, build(cluster, MANIFESTS / "overlays" / "standalone")) == []
     # Records are evidence.
     claims = objects.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims")["items"]
-    assert [each["metadata"]["name"] for each in claims] == ["glasswarden-ledger"]
-
-
-ROOTS = {
-    "deployments": "/apis/apps/v1",
-    "services": "/api/v1",
-    "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
-}
+    assert [each["metadata"]["name"] for each in claims] == ["state-glasswarden-webhook-0"]
 
 
 def test_a_configuration_of_ours_under_another_name_is_pointed_out(

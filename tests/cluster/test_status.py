@@ -50,6 +50,37 @@ def test_marks_are_not_taken_off_by_way_of_it(
         assert "the marks on" in denied.stderr
 
 
+REFERENCE = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "name": "nobody",
+    "uid": "8a3f6c0e-1b5d-4c0f-9d68-1d7c0e6f2a11",
+    "controller": True,
+}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"labels": {"kustomize.toolkit.fluxcd.io/namespace": None}},
+        {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}},
+        {"ownerReferences": [REFERENCE]},
+    ],
+    ids=["a mark that is no sign", "a switch", "somebody else's controller"],
+)
+def test_nor_is_anything_else_that_would_set_an_object_free(
+    asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str, metadata: dict[str, Any]
+) -> None:
+    guard, _ = asked
+    stateful = by_flux(deployment("db", namespace), "shop") | {"kind": "StatefulSet"}
+    stateful["spec"] = {**stateful["spec"], "serviceName": "db"}
+    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=stateful)
+    denied = patched(
+        guard.cluster.as_("developer"), "statefulset/db", namespace, {"metadata": metadata}
+    )
+    assert 'admission webhook "status.glasswarden.io" denied' in denied.stderr, denied
+
+
 def test_stamps_are_not_written_by_way_of_it(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from certs.configurations import OURS
+from glasswarden.cluster.objects import ClusterUnreachable
 from glasswarden.ledger.history.episode import Episode
+from glasswarden.setup.local import ask_no_more
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.correlating import episodes
@@ -52,7 +55,9 @@ def is_registered(cluster: ControlPlane) -> bool:
     return found.returncode == 0
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=lambda sign: sign.name)
+@pytest.mark.parametrize(
+    "ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda sign: sign.name
+)
 def test_a_local_cluster_is_guarded_until_it_is_ended(
     cluster: ControlPlane,
     flux_account: Caller,
@@ -72,6 +77,43 @@ def test_a_local_cluster_is_guarded_until_it_is_ended(
     assert not is_registered(cluster)
     cluster.as_("developer").kubectl(*edit)
     assert (tmp_path / "up" / "ledger.db").exists()
+
+
+def test_somebody_impatient_leaves_no_registration_behind(
+    cluster: ControlPlane, tmp_path: Path
+) -> None:
+    """Ctrl-C again and again, and the terminal closed, while the first is being obeyed."""
+    with up(cluster, tmp_path) as process:
+        line_of(process)
+        while process.poll() is None:
+            for sign in (signal.SIGINT, signal.SIGHUP):
+                process.send_signal(sign)
+            time.sleep(0.01)
+    assert process.returncode == 0
+    assert not is_registered(cluster)
+
+
+def test_an_end_waits_for_an_api_server_that_is_away_for_a_moment() -> None:
+    objects = AwayFor(3)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("time.sleep", lambda _: None)
+        ask_no_more(objects)  # type: ignore[arg-type]  # what is used of it
+    assert objects.deleted == {each.path for each in OURS}
+
+
+class AwayFor:
+    """A cluster that cannot be reached so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.deleted: set[str] = set()
+
+    def delete(self, path: str) -> bool:
+        self.times -= 1
+        if self.times >= 0:
+            raise ClusterUnreachable("away")
+        self.deleted.add(path)
+        return True
 
 
 def test_drift_is_looked_for_beside_the_guard(

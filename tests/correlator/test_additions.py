@@ -1,11 +1,12 @@
 """What somebody added that Git does not declare, told by who holds the field."""
 
+import json
 from typing import Any
 
 import pytest
 
 from glasswarden.kube.objects import Object
-from tests.correlator.builders import fields, found, owned
+from tests.correlator.builders import FLUX, fields, found, owned
 from tests.kube.builders import a_custom_object, a_deployment, an_entry, an_object, managed_by
 
 APP = "/spec/template/spec/containers[name=app]"
@@ -194,3 +195,77 @@ def test_what_the_owner_filled_in_by_an_update_is_not() -> None:
         a_deployment(minReadySeconds=5), an_entry("kustomize-controller", "/spec/minReadySeconds")
     )
     assert fields(a_deployment(), live) == {}
+
+
+PULL = f"{APP}/imagePullPolicy"
+
+
+@pytest.mark.parametrize(
+    ("image", "policy", "is_addition"),
+    [
+        ("r/web:1", "Always", True),
+        ("r/web:1", "IfNotPresent", False),
+        ("r/web", "Always", False),
+        ("r/web", "IfNotPresent", True),
+        ("r:5000/web:latest", "Always", False),
+        ("r:5000/web", "Always", False),
+        ("r/web@sha256:abc", "IfNotPresent", False),
+        ("r/web@sha256:abc", "Always", True),
+        ("r/web:1", "Never", True),
+    ],
+)
+def test_how_images_are_pulled_by_default_is_told_by_their_tag(
+    image: str, policy: str, *, is_addition: bool
+) -> None:
+    declared, live = a_container(image=image), a_container(image=image, imagePullPolicy=policy)
+    assert added(declared, live, PULL) == ({PULL} if is_addition else set())
+
+
+def test_the_default_of_another_kind_is_none() -> None:
+    kind = "apps/v1/DaemonSet"
+    live = an_object(kind, spec={"type": "ClusterIP"})
+    assert added(an_object(kind), live, "/spec/type") == {"/spec/type"}
+
+
+def applied(manager: str, operation: str, live: Object, *held: str) -> set[str]:
+    """Return the fields found in *live*, without an owner, which *manager* has deployed."""
+    note = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(live)}
+    noted = {**live, "metadata": {**live["metadata"], "annotations": note}}
+    entry = an_entry(manager, *held, operation=operation)
+    return set(fields(a_container(), managed_by(noted, entry)))
+
+
+def test_what_somebody_applied_beside_git_is_found_where_nobody_owns_the_object() -> None:
+    live = a_container(env=[{"name": "DEBUG", "value": "1"}])
+    live["spec"]["minReadySeconds"] = 7
+    held = (f"{APP}/env[name=DEBUG]", f"{APP}/env[name=DEBUG]/value", "/spec/minReadySeconds")
+    found = {f"{APP}/env[name=DEBUG]", "/spec/minReadySeconds"}
+    assert applied("kubectl-client-side-apply", "Update", live, *held) == found
+    assert applied("kubectl", "Apply", live, *held) == found
+
+
+def test_what_was_filled_in_for_them_is_not() -> None:
+    live = a_container()
+    later = {**live, "spec": {**live["spec"], "unknownToUs": "a default"}}
+    note = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(live)}
+    noted = {**later, "metadata": {**live["metadata"], "annotations": note}}
+    entry = an_entry("kubectl-client-side-apply", "/spec/unknownToUs")
+    assert fields(live, managed_by(noted, entry)) == {}
+
+
+def left_over(**labels: str) -> set[str]:
+    """Return the fields found where Flux has applied *labels* which Git does not declare."""
+    keys = [f"/metadata/labels/{key.replace('/', '~1')}" for key in labels]
+    entry = an_entry("kustomize-controller", *keys, operation="Apply")
+    return set(fields(an_object(), owned(an_object(labels=labels), entry)))
+
+
+def test_a_label_that_git_has_dropped_is_left_over() -> None:
+    assert left_over(team="x") == {"/metadata/labels/team"}
+
+
+@pytest.mark.parametrize(
+    "key", ["app.kubernetes.io/managed-by", "kustomize.toolkit.fluxcd.io/checksum", *FLUX]
+)
+def test_an_engines_own_marks_are_not(key: str) -> None:
+    assert left_over(**{key: "x"}) == set()

@@ -1,12 +1,15 @@
 """`classify`: what kind of difference it is, whose, and what to do."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from correlator.classify import RULES, Scene, classified
+from correlator.classify.rule import Following
 from correlator.classify.suggest import argocd_rule, flux_rule, ignore_rule, jq_path
 from correlator.finding import Cause, Class, Finding, Response, Verdict
+from correlator.link.link import Link, State
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.managed import Entry
 from glasswarden.kube.objects import Object, Ref
@@ -79,7 +82,20 @@ JUDGED = [
         Response.ALERT, id="routing",
     ),
     pytest.param(
-        a_finding(live=ABSENT, by=""), DESIRED, Cause.PERSON, Response.AUTO_HEAL, id="removed"
+        a_finding(live=ABSENT, by=""), DESIRED, Cause.UNKNOWN, Response.ESCALATE,
+        id="removed, or never applied",
+    ),
+    pytest.param(
+        a_finding("/spec/replicas", 3, ABSENT, by=""), DESIRED, Cause.UNKNOWN, Response.ALERT,
+        id="capacity, removed or never applied",
+    ),
+    pytest.param(
+        replace(a_finding(live=ABSENT, by=""), was_applied=True), DESIRED, Cause.PERSON,
+        Response.AUTO_HEAL, id="applied, and removed since",
+    ),
+    pytest.param(
+        replace(a_finding(live=ABSENT, by=""), was_applied=False), Class.SYNC_AVAILABILITY,
+        Cause.RECONCILIATION_FAILURE, Response.ESCALATE, id="not applied yet",
     ),
     pytest.param(MISSING, DESIRED, Cause.PERSON, Response.AUTO_HEAL, id="missing"),
     pytest.param(
@@ -93,6 +109,18 @@ JUDGED = [
     pytest.param(
         a_finding(CA, "", "Y2E=", by="kubectl-edit", ref=HOOK), DESIRED, Cause.PERSON,
         Response.AUTO_HEAL, id="an authority that a person wrote",
+    ),
+    pytest.param(
+        a_finding(CA, "Y2E=", "ZXZpbA==", by="curl", ref=HOOK), DESIRED, Cause.CONTROLLER,
+        Response.ESCALATE, id="an authority that a stranger wrote",
+    ),
+    pytest.param(
+        a_finding(CA, "Y2E=", ABSENT, by="", ref=HOOK), DESIRED, Cause.UNKNOWN,
+        Response.ESCALATE, id="an authority that is gone",
+    ),
+    pytest.param(
+        a_finding(CA, "Y2E=", "", by="cert-manager-cainjector", ref=HOOK), CONTROLLED,
+        Cause.CONTROLLER, Response.IGNORE, id="an authority that its delegate has emptied",
     ),
     pytest.param(
         a_finding("/spec/replicas", 3, 5, by="keda-operator"), CONTROLLED, Cause.CONTROLLER,
@@ -120,8 +148,8 @@ JUDGED = [
         id="Git no longer has it",
     ),
     pytest.param(
-        a_finding(by="kubectl-client-side-apply", owner=None), Class.SYNC_AVAILABILITY,
-        Cause.RECONCILIATION_FAILURE, Response.ESCALATE, id="Git moved on, no engine",
+        a_finding(by="kubectl-client-side-apply", owner=None), DESIRED, Cause.PERSON,
+        Response.ESCALATE, id="deployed by hand with something else, no engine",
     ),
     pytest.param(
         a_finding(by="some-operator"), DESIRED, Cause.CONTROLLER, Response.ESCALATE,
@@ -159,11 +187,87 @@ def test_every_rule_has_a_name_of_its_own() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
+SCALED = Scene(DEFAULT, NOW, autoscaled={("Deployment", "prod", "web"): (2, 5)})
+
+
 def test_replicas_are_an_autoscalers_where_one_targets_the_object() -> None:
-    scene = Scene(DEFAULT, NOW, autoscaled=frozenset({("Deployment", "prod", "web")}))
-    verdict = judged(a_finding("/spec/replicas", 3, 5, by="kubectl"), scene)
+    verdict = judged(a_finding("/spec/replicas", 3, 5, by="some-operator"), SCALED)
     assert verdict.kind == Class.CONTROLLER_MANAGED
     assert verdict.suggestion == "# remove /spec/replicas of Deployment prod/web in web.yaml:1"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "by"),
+    [(0, "kubectl"), (5, "kubectl"), (0, "some-operator"), (9, "kube-apiserver")],
+)
+def test_replicas_that_no_autoscaler_would_set_are_somebody_elses(replicas: int, by: str) -> None:
+    """An autoscaler rests while its object is scaled to none: that is not its work."""
+    verdict = judged(a_finding("/spec/replicas", 3, replicas, by=by), SCALED)
+    assert (verdict.kind, verdict.response) != (Class.CONTROLLER_MANAGED, Response.IGNORE)
+
+
+COMMIT, OTHER = "a" * 40, "b" * 40
+
+
+def gone(revision: str = COMMIT) -> Finding:
+    return replace(a_finding(live=ABSENT, by=""), revision=revision)
+
+
+FOLLOWED = [
+    pytest.param(gone(), Following(applied=f"main@sha1:{COMMIT}"), Cause.PERSON, id="applied"),
+    pytest.param(
+        gone(), Following(applied=f"main@sha1:{OTHER}"), Cause.RECONCILIATION_FAILURE,
+        id="another revision applied",
+    ),
+    pytest.param(
+        gone(f"{COMMIT}-dirty"), Following(applied=f"main@sha1:{COMMIT}"), Cause.UNKNOWN,
+        id="edited since",
+    ),
+    pytest.param(
+        gone(), Following(applied=f"latest@sha256:{'c' * 64}"), Cause.UNKNOWN, id="no commit"
+    ),
+    pytest.param(
+        gone(), Following("is suspended", f"main@sha1:{COMMIT}"), Cause.RECONCILIATION_FAILURE,
+        id="suspended",
+    ),
+    pytest.param(
+        replace(MISSING, revision=COMMIT), Following("is suspended"),
+        Cause.RECONCILIATION_FAILURE, id="an object, suspended",
+    ),
+    pytest.param(
+        replace(MISSING, revision=COMMIT), Following(applied=OTHER),
+        Cause.RECONCILIATION_FAILURE, id="an object, another revision applied",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("finding", "following", "cause"), FOLLOWED)
+def test_a_person_is_blamed_for_a_removal_only_where_it_was_there(
+    finding: Finding, following: Following, cause: Cause
+) -> None:
+    verdict = judged(finding, Scene(DEFAULT, NOW, following={FLUX: following}))
+    assert verdict.cause == cause
+
+
+@pytest.mark.parametrize("by", ["deploy-script", "", "kustomize-controller"])
+def test_whom_records_name_is_who_did_it_whatever_the_manager_is_called(by: str) -> None:
+    link = Link(State.EXPLAINED, actor="alice", manager=by)
+    verdict = judged(replace(a_finding(by=by), link=link))
+    assert (verdict.kind, verdict.cause) == (Class.DESIRED_CONFIGURATION, Cause.PERSON)
+    assert "by alice" in verdict.reason
+
+
+def test_a_default_that_another_program_prints_is_none_of_anybodys_doing() -> None:
+    finding = replace(
+        a_finding("/spec/revisionHistoryLimit", ABSENT, 10, by=""), source="argocd-diff"
+    )
+    verdict = judged(finding)
+    assert (verdict.kind, verdict.cause, verdict.response) == (
+        Class.RUNTIME_METADATA,
+        Cause.DEFAULTING,
+        Response.IGNORE,
+    )
+    assert judged(replace(finding, live=11)).cause == Cause.PERSON
 
 
 def test_an_unfinished_rollout_is_waited_for() -> None:
@@ -197,6 +301,11 @@ def test_an_orphan_that_an_engine_must_keep_is_not_to_be_pruned(annotations: Obj
     assert next(iter(annotations)) in verdict.reason
 
 
+def test_flux_keeps_an_orphan_by_a_label_too() -> None:
+    labels = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
+    assert judged(an_orphan(labels=labels)).response == Response.ALERT
+
+
 def test_a_rule_for_argocd_names_one_field_of_one_object() -> None:
     assert argocd_rule(WEB, parse_path("/spec/replicas")) == (
         "ignoreDifferences:\n"
@@ -221,6 +330,7 @@ def test_a_rule_for_an_item_of_a_list_is_written_for_jq() -> None:
         ("/metadata/annotations/a.b~1c", '.metadata.annotations["a.b/c"]'),
         ("/spec/rules[0]/host", ".spec.rules[0].host"),
         (IMAGE, '.spec.template.spec.containers[] | select(.name == "app").image'),
+        ("/spec/rules[my-key=a]/x", '.spec.rules[] | select(.["my-key"] == "a").x'),
         ("/metadata/finalizers[=a]", '.metadata.finalizers[] | select(. == "a")'),
     ],
 )
@@ -238,3 +348,26 @@ def test_flux_is_told_by_a_patch_to_leave_a_declared_field() -> None:
 def test_flux_is_told_by_an_annotation_to_leave_an_addition() -> None:
     text = flux_rule(a_finding(SIDECAR, ABSENT, {"name": "proxy"}))
     assert "kustomize.toolkit.fluxcd.io/ssa: Merge" in text
+
+
+RELEASE = Owner("flux", "shop", "flux-system", "HelmRelease")
+
+
+def test_a_helm_release_is_told_in_its_own_words() -> None:
+    assert ignore_rule(a_finding("/spec/replicas", 3, 5, owner=RELEASE)) == (
+        "# spec of the HelmRelease\n"
+        "driftDetection:\n"
+        "  ignore:\n"
+        "  - paths:\n"
+        '    - "/spec/replicas"\n'
+        "    target:\n"
+        "      kind: Deployment\n"
+        "      name: web\n"
+        "      namespace: prod"
+    )
+
+
+def test_of_an_item_a_helm_release_must_be_told_the_number() -> None:
+    text = ignore_rule(a_finding(IMAGE, owner=RELEASE))
+    assert '"/spec/template/spec/containers/N/image"' in text
+    assert "kustomize" not in text

@@ -116,6 +116,14 @@ def test_a_link_to_a_folder_above_is_not_walked_for_ever(write: Write) -> None:
     assert names(read(folder)) == ["a"]
 
 
+@pytest.mark.parametrize("file", ["README.md", "a.yaml.tpl", "a.yaml"])
+def test_a_folder_without_a_manifest_never_reads_as_no_drift(write: Write, file: str) -> None:
+    folder = write(**{f"apps/{file}": "# nothing"})
+    [incomplete] = read(folder, path="apps").incomplete
+    assert incomplete.what == "apps"
+    assert "no manifest" in incomplete.why
+
+
 @pytest.mark.parametrize("path", ["../secrets", "/etc"])
 def test_a_path_stays_inside(write: Write, path: str) -> None:
     with pytest.raises(DeclaredUnreadable, match="outside"):
@@ -167,12 +175,87 @@ def test_a_remote_repository_is_read_at_its_default_branch(write: Write) -> None
     assert read(f"file://{folder}").revision == commit
 
 
-def test_a_link_out_of_the_repository_is_left_out(write: Write) -> None:
+@pytest.mark.parametrize("target", ["/etc/hostname", "/etc", "nowhere", "../outside"])
+def test_a_link_out_of_the_repository_is_left_out_and_said(write: Write, target: str) -> None:
     folder = write(**{"a.yaml": a_config("a")})
-    (folder / "b.yaml").symlink_to("/etc/hostname")
+    (folder / "b.yaml").symlink_to(target)
     committed(folder)
     found = read(folder, "main")
     assert names(found) == ["a"]
+    assert [each.what for each in found.incomplete] == ["b.yaml"]
+
+
+def test_a_link_inside_of_the_repository_is_followed(write: Write) -> None:
+    folder = write(**{"a.yaml": a_config("a"), "apps/README.md": ""})
+    (folder / "apps/b.yaml").symlink_to("../a.yaml")
+    committed(folder)
+    found = read(folder, "main", "apps")
+    assert (names(found), found.incomplete) == (["a"], ())
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_what_git_leaves_out_of_archives_is_declared_all_the_same(
+    write: Write, *, remote: bool
+) -> None:
+    files = {"a.yaml": a_config("a"), "x/b.yaml": a_config("b")}
+    folder = write(**files, **{".gitattributes": "x/ export-ignore\n"})
+    committed(folder)
+    assert names(read(f"file://{folder}" if remote else folder, "main")) == ["a", "b"]
+
+
+def test_no_filter_of_a_repository_runs(write: Write, tmp_path: Path) -> None:
+    folder = write(
+        **{"a.yaml": a_config("a"), ".gitattributes": "*.yaml filter=trap ident eol=crlf"}
+    )
+    committed(folder)
+    git(folder, "config", "filter.trap.smudge", f"touch {tmp_path}/ran; cat")
+    assert names(read(folder, "main")) == ["a"]
+    assert not (tmp_path / "ran").exists()
+
+
+class TestSubmodules:
+    """Their files are somewhere else: what is missing is not undeclared."""
+
+    @pytest.fixture
+    def folder(self, write: Write, tmp_path: Path) -> Path:
+        other = tmp_path / "other"
+        other.mkdir()
+        (other / "b.yaml").write_text(a_config("b"))
+        committed(other)
+        folder = write(**{"a.yaml": a_config("a"), "apps/c.yaml": a_config("c")})
+        committed(folder)
+        local = ("-c", "protocol.file.allow=always")
+        git(folder, *local, "submodule", "--quiet", "add", str(other), "vendor")
+        git(folder, "commit", "--quiet", "-m", "submodule")
+        return folder
+
+    def test_one_that_is_not_read_is_said(self, folder: Path) -> None:
+        found = read(folder, "main")
+        assert names(found) == ["a", "c"]
+        [incomplete] = found.incomplete
+        assert (incomplete.what, "submodule" in incomplete.why) == ("vendor", True)
+
+    def test_one_that_is_checked_out_is_read(self, folder: Path) -> None:
+        found = read(folder)
+        assert (names(found), found.incomplete) == (["a", "c", "b"], ())
+
+    def test_one_that_was_not_checked_out_is_said(self, folder: Path) -> None:
+        git(folder, "submodule", "--quiet", "deinit", "--force", "vendor")
+        assert [each.what for each in read(folder).incomplete] == ["vendor"]
+
+    def test_one_elsewhere_is_of_no_concern(self, folder: Path) -> None:
+        assert read(folder, "main", "apps").incomplete == ()
+
+
+def test_a_link_to_a_folder_elsewhere_is_said(write: Write, tmp_path: Path) -> None:
+    folder = write(**{"a.yaml": a_config("a"), "apps/b.yaml": a_config("b")})
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/c.yaml").write_text(a_config("c"))
+    (folder / "apps/link").symlink_to(tmp_path / "real")
+    (folder / "again").symlink_to(folder / "apps")  # which is read where it stands
+    found = read(folder)
+    assert names(found) == ["a", "b"]
+    assert [each.what for each in found.incomplete] == ["apps/link"]
 
 
 @pytest.mark.parametrize(

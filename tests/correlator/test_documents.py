@@ -82,7 +82,16 @@ def test_a_broken_document_costs_only_itself(text: str, what: str, why: str) -> 
         ("08", 8.0),
         (".5", 0.5),
         ("v1", "v1"),
+        ("18446744073709551615", 2**64 - 1),
+        ("18446744073709551616", float(2**64)),
+        ("9" * 200, float("9" * 200)),
+        ("9" * 5000, "9" * 5000),
+        ("-" + "9" * 5000, "-" + "9" * 5000),
+        ("0x" + "f" * 5000, "0x" + "f" * 5000),
+        ("1e999", "1e999"),
+        ("!!int " + "9" * 5000, "9" * 5000),
     ],
+    ids=lambda each: str(each)[:24],
 )
 def test_words_mean_what_kubernetes_takes_them_for(text: str, value: object) -> None:
     found = parse_yaml(f"a: {text}")["a"]
@@ -99,6 +108,26 @@ def test_anchors_and_merge_keys_are_followed() -> None:
     }
 
 
+def test_a_key_may_be_an_alias() -> None:
+    assert parse_yaml('a: &x "<<"\n*x : {b: 1}') == {"a": "<<", "<<": {"b": 1}}
+
+
+def test_a_number_of_thousands_of_digits_in_json_is_text() -> None:
+    [found] = parse_documents(
+        '{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}, "x": %s}' % ("9" * 5000),
+        "a.json",
+    ).objects
+    assert found.manifest["x"] == "9" * 5000
+
+
+def test_an_item_of_a_list_that_is_no_object_costs_only_itself() -> None:
+    good = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
+    text = f"apiVersion: v1\nkind: List\nitems:\n- {good % 'a'}\n- {{kind: A}}\n- {good % 'b'}\n"
+    found = parse_documents(text, "app.yaml")
+    assert [name for name, _ in names(found)] == ["a", "b"]
+    assert [each.why for each in found.incomplete] == ["not a Kubernetes object: no apiVersion"]
+
+
 def test_keys_are_text() -> None:
     assert parse_yaml("1: a\ntrue: b\n~: c") == {"1": "a", "true": "b", "null": "c"}
 
@@ -113,3 +142,15 @@ def test_a_document_that_explodes_is_refused() -> None:
 def test_nesting_has_an_end() -> None:
     with pytest.raises(YamlInvalid):
         parse_yaml("[" * 5000 + "]" * 5000)
+
+
+def test_a_hook_that_each_sync_names_anew_is_no_object_to_compare() -> None:
+    hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\n"
+    annotated = f"{hook}  annotations: {{argocd.argoproj.io/hook: PreSync}}\n"
+    assert parse_documents(annotated, "a.yaml") == Manifests()
+    assert "no metadata.name" in parse_documents(hook, "a.yaml").incomplete[0].why
+
+
+def test_a_directive_is_no_document() -> None:
+    found = parse_documents(f"%YAML 1.1\n---\n{textwrap.dedent(ONE)}", "app.yaml")
+    assert (names(found), found.incomplete) == ([("one", "app.yaml:3")], ())

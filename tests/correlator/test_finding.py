@@ -7,6 +7,7 @@ import pytest
 
 from correlator.finding import (
     HIDDEN,
+    PART,
     Cause,
     Class,
     Finding,
@@ -120,6 +121,14 @@ HIDING = [
         Finding(KEYS, ROOT, {"data": {"a": "YQ=="}}, ABSENT, None, "git"), HIDDEN, ABSENT,
         id="the object",
     ),
+    pytest.param(
+        Finding(KEYS, ROOT, "  a: YQ==", "  a: Yg==", None, "kubectl-diff"), HIDDEN, HIDDEN,
+        id="lines of the object",
+    ),
+    pytest.param(
+        Finding(KEYS, ROOT, "Synced", "OutOfSync", None, "argocd-core"), "Synced", "OutOfSync",
+        id="a word about the object",
+    ),
     pytest.param(a_finding(KEYS, "/metadata/labels/a", "x", "y"), "x", "y", id="a label"),
     pytest.param(a_finding(WEB, "/spec/replicas", 3, 5), 3, 5, id="no secret"),
 ]  # fmt: skip
@@ -139,3 +148,25 @@ def test_the_paths_that_the_policy_calls_sensitive_are_hidden() -> None:
         )
     )
     assert without_secrets(a_finding(), policy).live == HIDDEN
+
+
+SENSITIVE = policy_of(
+    parse_document(
+        "apiVersion: glasswarden.io/v1\nkind: Policy\n"
+        "sensitive: [{kinds: [ConfigMap], fields: ['/data/password', '/**/token']}]\n"
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "shown"),
+    [
+        ("/", "  password: hunter2", HIDDEN),
+        ("/data", f"{PART}password: hunter2", HIDDEN),
+        ("/data/user", "me", "me"),
+    ],
+)
+def test_lines_that_may_hold_what_is_hidden_are(field: str, value: str, shown: str) -> None:
+    ref = Ref("", "v1", "ConfigMap", "prod", "web")
+    finding = without_secrets(a_finding(ref, field, value, value), SENSITIVE)
+    assert (finding.declared, finding.live) == (shown, shown)

@@ -1,5 +1,6 @@
 """`follow`: when a pass looks at everything, and what a pass that fails leaves behind."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -83,4 +84,14 @@ def test_another_ledger_state_means_new_answers_without_another_look(
 ) -> None:
     first = follower.run(SCENE)
     assert follower.run(SCENE, list) is not first
+    assert cluster.passes == 1
+
+
+def test_a_grant_that_has_ended_means_new_answers_without_another_look(
+    cluster: Cluster, follower: Follower
+) -> None:
+    granted = replace(SCENE, open_grants={"g1": NOW})
+    first = follower.run(granted)
+    assert follower.run(granted) is first
+    assert follower.run(SCENE) is not first
     assert cluster.passes == 1

@@ -1,14 +1,23 @@
 """`sources.ignores`: what an Application leaves alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from correlator.finding import Finding, Incomplete
-from correlator.sources.ignores import Ignore, ignores_of, pattern_of_jq, pattern_of_pointer
+from correlator.sources.ignores import (
+    Ignore,
+    ignores_of,
+    pattern_of_jq,
+    pattern_of_pointer,
+    system_ignores_of,
+)
 from glasswarden.kube.objects import Object
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import parse_path
+from tests.correlator.builders import found
 from tests.correlator.test_classify import a_finding
-from tests.kube.builders import an_object
+from tests.kube.builders import a_deployment, an_object
 
 APPLICATION = Owner("argocd", "shop", "argocd", "Application")
 OWNED = Owner("argocd", "shop", None, "Application")
@@ -100,3 +109,48 @@ def test_a_pointer_is_a_path(pointer: str, path: str) -> None:
 def test_a_malformed_list_ignores_nothing(spec: object) -> None:
     application = an_object("argoproj.io/v1alpha1/Application", spec=spec)
     assert list(ignores_of(application, APPLICATION)) == []
+
+
+def numbered(field: str, by_number: str) -> Finding:
+    return replace(owned(field), numbered=parse_path(by_number))
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({"jsonPointers": ["/spec/template/spec/containers/1/image"]}, True),
+        ({"jsonPointers": ["/spec/template/spec/containers/0/image"]}, False),
+        ({"jqPathExpressions": [".spec.template.spec.containers[1].image"]}, True),
+    ],
+    ids=str,
+)
+def test_items_may_be_named_by_their_number(entry: Object, *, expected: bool) -> None:
+    finding = numbered(IMAGE, "/spec/template/spec/containers[1]/image")
+    assert is_ignored(finding, **entry) is expected
+
+
+def test_the_number_of_an_item_is_the_live_objects_to_tell() -> None:
+    live = a_deployment({"name": "proxy"}, {"name": "app", "image": "b"})
+    [finding] = found(a_deployment({"name": "app", "image": "a"}), live)
+    assert str(finding.numbered) == "/spec/template/spec/containers[1]/image"
+
+
+def system(**entries: str) -> list[Ignore | Incomplete]:
+    prefix = "resource.customizations.ignoreDifferences."
+    data = {f"{prefix}{key}": text for key, text in entries.items()}
+    return list(system_ignores_of(an_object("v1/ConfigMap", data={"url": "x", **data}), "argocd"))
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"), [("apps_Deployment", True), ("all", True), ("apps_StatefulSet", False)]
+)
+def test_what_all_applications_ignore(key: str, *, expected: bool) -> None:
+    [rule] = system(**{key: "jsonPointers:\n- /spec/replicas\n"})
+    assert isinstance(rule, Ignore)
+    assert rule.covers(owned()) is expected
+    assert ("all of Argo CD" in rule.why(owned())) is expected
+
+
+def test_a_broken_list_for_all_is_said() -> None:
+    [said] = system(all="a: b: c")
+    assert isinstance(said, Incomplete)

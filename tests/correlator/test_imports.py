@@ -16,7 +16,7 @@ WHOLE = f"""\
 {HEADER}
 --- /tmp/LIVE-1/{FILE}\t2026-03-01
 +++ /tmp/MERGED-2/{FILE}\t2026-03-01
-@@ -1,9 +1,9 @@
+@@ -1,8 +1,8 @@
  apiVersion: apps/v1
  kind: Deployment
  metadata:
@@ -30,11 +30,11 @@ WHOLE = f"""\
 """
 PART = f"""\
 {HEADER}
-@@ -3,3 +3,3 @@
+@@ -3,2 +3,2 @@
  metadata:
 -  generation: 2
 +  generation: 3
-@@ -20,3 +20,3 @@
+@@ -20,2 +20,2 @@
    strategy:
 -  replicas: 5
 +  replicas: 3
@@ -106,6 +106,36 @@ def test_a_diff_that_is_none_never_reads_as_no_drift(text: str) -> None:
     result = read_diff(text, "kubectl diff")
     assert result.findings == ()
     assert result.incomplete[0].what == "kubectl diff"
+
+
+UNREAD = [
+    pytest.param(f"{HEADER}\n", id="nothing below it"),
+    pytest.param(f"{HEADER}\nBinary files /tmp/LIVE-1/a and /tmp/MERGED-2/a differ\n", id="binary"),
+    pytest.param("\n".join(WHOLE.splitlines()[:8]), id="cut off"),
+    pytest.param("\n".join(ARGOCD.splitlines()[:3]), id="Argo CD's, cut off"),
+    pytest.param("===== apps/Deployment prod/web ======\n", id="Argo CD's, nothing below it"),
+    pytest.param(
+        f'{WHOLE}Error from server (Forbidden): "x" is forbidden\n', id="an error after it"
+    ),
+]
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_an_object_of_which_not_all_can_be_read_is_said(text: str) -> None:
+    [incomplete] = read_diff(text, "kubectl-diff").incomplete
+    assert incomplete.what == "Deployment prod/web"
+    assert "kubectl-diff" in incomplete.why
+
+
+def test_what_was_read_of_an_object_that_is_cut_off_is_told() -> None:
+    [finding] = read_diff("\n".join(WHOLE.splitlines()[:9]), "kubectl-diff").findings
+    assert (str(finding.field), finding.live) == ("/", "  generation: 2")
+
+
+def test_an_object_of_which_only_noise_differs_is_all_read() -> None:
+    lines = [line for line in WHOLE.splitlines() if "replicas" not in line]
+    text = "\n".join(lines).replace("1,8 +1,8", "1,7 +1,7")
+    assert read_diff(text, "kubectl-diff") == Result()
 
 
 def test_our_own_json_is_read_back() -> None:

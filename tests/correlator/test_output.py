@@ -1,5 +1,8 @@
 """`output`: what people see."""
 
+from dataclasses import replace
+from unicodedata import east_asian_width
+
 import pytest
 
 from correlator.classify import Scene, classified
@@ -92,3 +95,19 @@ def test_characters_that_are_not_visible_are_escaped(text: str, safe: str) -> No
 
 def test_paths_are_printable_as_they_are() -> None:
     assert str(parse_path("/metadata/annotations/~{1b}")).isprintable()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_wide_characters_take_two_columns(width: int) -> None:
+    [finding] = a_result(a_finding(declared="漢字" * 60, live="字b" * 30)).findings
+    assert finding.verdict is not None
+    wordy = replace(finding, verdict=replace(finding.verdict, reason="説明" * 80))
+    for line in render_table(Result((finding, wordy)), width).splitlines():
+        assert sum(2 if east_asian_width(char) in "WF" else 1 for char in line) <= width
+
+
+def test_what_is_worth_knowing_is_said_and_hides_nothing() -> None:
+    result = Result(remarks=("ConfigMap prod/a is declared twice",))
+    assert "No drift\n" in render_table(result, 80)
+    assert "declared twice" in render_table(result, 80)
+    assert "declared twice" in render_markdown(result)

@@ -1,6 +1,7 @@
 """`sources`: what the reconcilers say about themselves."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,10 @@ import pytest
 
 from correlator.live.folder import FolderLive
 from correlator.live.source import Scope
-from correlator.sources.argocd import argocd_findings
-from correlator.sources.flux import flux_findings, inventory_of
-from correlator.sources.reconcilers import read_reconcilers
+from correlator.sources.argocd import applied_by, argocd_findings
+from correlator.sources.flux import flux_findings, inventory_of, source_of
+from correlator.sources.patience import lasting
+from correlator.sources.reconcilers import Reconcilers, read_reconcilers
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object
 from glasswarden.kube.owners import Owner
@@ -41,12 +43,12 @@ def a_condition(kind: str, status: str) -> Object:
 
 
 def flux(**fields: Any) -> dict[str, tuple[object, object]]:  # noqa: ANN401 - any JSON value
-    found = flux_findings(a_kustomization(**fields), SHOP)
+    found = lasting(flux_findings(a_kustomization(**fields), SHOP), NOW)
     return {str(each.field): (each.declared, each.live) for each in found}
 
 
 def argocd(**fields: Any) -> dict[str, tuple[object, object]]:  # noqa: ANN401 - any JSON value
-    found = argocd_findings(an_application(**fields), WEB)
+    found = lasting(argocd_findings(an_application(**fields), WEB), NOW)
     return {str(each.field): (each.declared, each.live) for each in found}
 
 
@@ -145,3 +147,80 @@ def test_only_the_reconcilers_that_are_concerned_are_told(tmp_path: Path) -> Non
     assert unseen == []
     named, _ = asked.about(frozenset(), frozenset({"other"}))
     assert [each.ref.name for each in named] == ["other"]
+
+
+NOW = datetime(2026, 3, 1, 10, 30, tzinfo=UTC)
+LATER = NOW + timedelta(days=2)
+LASTING = [
+    pytest.param(
+        a_kustomization(status={"conditions": [a_condition("Ready", "Unknown")]}),
+        "/status/conditions[type=Ready]",
+        id="neither ready nor failed",
+    ),
+    pytest.param(
+        an_application(status={"operationState": {"phase": "Running", "startedAt": TIME}}),
+        "/status/operationState/phase",
+        id="an operation that does not end",
+    ),
+    pytest.param(
+        an_application(status={"reconciledAt": TIME}), "/status/reconciledAt", id="not compared"
+    ),
+]
+
+
+@pytest.mark.parametrize(("obj", "field"), LASTING)
+def test_what_may_be_over_soon_is_told_when_it_lasts(obj: Object, field: str) -> None:
+    read = flux_findings if obj["kind"] == "Kustomization" else argocd_findings
+    found = list(read(obj, SHOP))
+    assert lasting(found, NOW) == []
+    [finding] = lasting(found, LATER)
+    assert str(finding.field) == field
+    assert not str(finding.live).startswith("at work")
+
+
+def a_repository(**status: Any) -> Object:  # noqa: ANN401 - any JSON value
+    kind = "source.toolkit.fluxcd.io/v1/GitRepository"
+    return an_object(kind, name="shop", namespace="flux-system", status=status)
+
+
+def asked(folder: Path, *objects: Object) -> Reconcilers:
+    for number, each in enumerate(objects):
+        (folder / f"{number}.json").write_text(json.dumps(each))
+    live = FolderLive(folder, Scope())
+    reconcilers = read_reconcilers(live)
+    reconcilers.ask_sources(live, frozenset({SHOP}), frozenset())
+    return reconcilers
+
+
+def test_a_source_that_fails_is_the_trouble(tmp_path: Path) -> None:
+    source = {"kind": "GitRepository", "name": "shop"}
+    status = {"lastAppliedRevision": "main@sha1:a", "conditions": [a_condition("Ready", "True")]}
+    shop = a_kustomization(spec={"sourceRef": source}, status=status)
+    failing = a_repository(conditions=[a_condition("Ready", "False")])
+    reconcilers = asked(tmp_path, shop, failing)
+    [finding], _ = reconcilers.about(frozenset({SHOP}), frozenset())
+    assert (finding.ref.kind, finding.live) == ("GitRepository", "Why: how")
+    following = reconcilers.following(frozenset({SHOP}), frozenset(), NOW)[SHOP]
+    assert following.trouble == "does not follow Git (GitRepository flux-system/shop: Why: how)"
+    assert following.applied == "main@sha1:a"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"sourceRef": {"kind": "OCIRepository", "name": "shop"}},
+        {"chartRef": {"kind": "OCIRepository", "name": "shop"}},
+        {"chart": {"spec": {"sourceRef": {"kind": "OCIRepository", "name": "shop"}}}},
+    ],
+)
+def test_where_it_is_had_from(spec: Object) -> None:
+    ref = source_of(a_kustomization(spec=spec))
+    assert (ref and str(ref)) == "OCIRepository flux-system/shop"
+
+
+def test_what_an_application_applied_last() -> None:
+    assert (
+        applied_by(an_application(status={"history": [{"revision": "a"}, {"revision": "b"}]}))
+        == "b"
+    )
+    assert applied_by(an_application()) == ""

@@ -10,7 +10,7 @@ from correlator.classify import Scene
 from correlator.declared.documents import Declared, Manifests
 from correlator.detector.detect import Detector
 from correlator.filters import Filter
-from correlator.finding import Finding, Incomplete, Response, Result
+from correlator.finding import Cause, Finding, Incomplete, Response, Result
 from correlator.live.folder import FolderLive
 from correlator.live.source import Kind, KindUnavailable, Scope
 from correlator.scan import Scan
@@ -99,7 +99,8 @@ def test_an_object_that_is_declared_twice_is_said(tmp_path: Path) -> None:
     live = live_in(tmp_path, a_config("same", a="2"))
     result = scanned(live, a_declared("same", a="1"), a_declared("same", a="2"))
     assert told(result) == []
-    assert "declared twice" in result.incomplete[0].why
+    assert result.incomplete == ()
+    assert "declared twice" in result.remarks[0]
 
 
 def test_additions_that_cannot_be_told_are_said(tmp_path: Path) -> None:
@@ -123,16 +124,148 @@ def test_a_namespace_on_a_cluster_scoped_object_is_nothing(tmp_path: Path) -> No
     assert told(scanned(live, an_object(role, namespace="prod"))) == []
 
 
+def a_job(name: str, owner: str, **annotations: str) -> Object:
+    """Return a Job with annotations, which Argo CD or Flux owns as they say."""
+    keys = {"argocd": "argocd.argoproj.io/hook", "helm": "helm.sh/hook"}
+    job = an_object("batch/v1/Job", name=name)
+    job["metadata"]["annotations"] = {keys[key]: value for key, value in annotations.items()}
+    if owner == "argocd":
+        tracked = {"argocd.argoproj.io/tracking-id": f"shop:batch/Job:prod/{name}"}
+        job["metadata"]["annotations"] |= tracked
+        return managed_by(job, an_entry("argocd-controller"))
+    return owned(job) if owner else job
+
+
+def of_argocd(name: str) -> Object:
+    config = a_declared(name)
+    tracked = {"argocd.argoproj.io/tracking-id": f"shop:/ConfigMap:prod/{name}"}
+    config["metadata"]["annotations"] = tracked
+    return managed_by(config, an_entry("argocd-controller"))
+
+
+class TestHooks:
+    """They live as long as they are to."""
+
+    @pytest.mark.parametrize("kind", ["argocd", "helm"])
+    def test_one_that_is_done_and_gone_is_not_missing(self, tmp_path: Path, kind: str) -> None:
+        live = live_in(tmp_path, of_argocd("same"), an_object("batch/v1/Job", name="other"))
+        hook = a_job("migrate", "", **{kind: "PreSync"})
+        assert told(scanned(live, a_declared("same"), hook)) == []
+
+    @pytest.mark.parametrize("kind", ["argocd", "helm"])
+    def test_one_that_is_still_there_is_no_orphan(self, tmp_path: Path, kind: str) -> None:
+        live = live_in(tmp_path, of_argocd("same"), a_job("hook", "argocd", **{kind: "PostSync"}))
+        assert told(scanned(live, a_declared("same"))) == []
+
+    def test_flux_knows_none(self, tmp_path: Path) -> None:
+        live = live_in(tmp_path, a_config("same"), a_job("old", "flux", argocd="PreSync"))
+        assert told(scanned(live, a_declared("same"))) == [("Job prod/old", "/")]
+
+
 def test_an_autoscaler_that_git_does_not_declare_is_seen(tmp_path: Path) -> None:
     scaler = an_object(
         "autoscaling/v2/HorizontalPodAutoscaler",
-        spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+        spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 9},
     )
     web = owned(a_deployment(replicas=5), an_entry("x", "/spec/replicas"))
     live = live_in(tmp_path, web, scaler)
     [finding] = scanned(live, a_deployment(replicas=3)).findings
     assert finding.verdict is not None
     assert finding.verdict.response == Response.IGNORE
+
+
+def a_kustomization(applied: str, ready: str) -> Object:
+    condition = {"type": "Ready", "status": ready, "reason": "BuildFailed", "message": "boom"}
+    return an_object(
+        "kustomize.toolkit.fluxcd.io/v1/Kustomization",
+        name="shop",
+        namespace="flux-system",
+        status={"lastAppliedRevision": applied, "conditions": [condition]},
+    )
+
+
+def test_an_application_that_failed_from_its_first_sync_is_told(tmp_path: Path) -> None:
+    live = live_in(tmp_path, a_kustomization("", "False"))
+    found = scanned(live, a_declared("never")).findings
+    assert [(str(each.ref), each.verdict and each.verdict.cause) for each in found] == [
+        ("Kustomization flux-system/shop", Cause.RECONCILIATION_FAILURE),
+        ("ConfigMap prod/never", Cause.RECONCILIATION_FAILURE),
+    ]
+
+
+def test_a_field_that_a_failing_application_has_not_applied_is_nobodys_doing(
+    tmp_path: Path,
+) -> None:
+    live = live_in(tmp_path, a_kustomization("main@sha1:old", "False"), a_config("web"))
+    found = {str(each.field): each for each in scanned(live, a_declared("web", a="1")).findings}
+    verdict = found["/data/a"].verdict
+    assert verdict is not None
+    assert verdict.cause == Cause.RECONCILIATION_FAILURE
+    assert "boom" in verdict.reason
+
+
+def test_a_rollout_that_has_finished_is_waited_for_no_longer(tmp_path: Path) -> None:
+    web = owned(a_deployment(replicas=3), an_entry("kustomize-controller", "/spec/minReadySeconds"))
+    web["spec"]["minReadySeconds"] = 1
+    declared = a_deployment(replicas=3, minReadySeconds=2)
+    manifests = Manifests((Declared(declared, "a.yaml:1"),), (), "abc")
+    scan = Scan(Detector(DEFAULT, "abc"), manifests, live_in(tmp_path, web))
+    scan.run()
+    [kind] = scan.declared
+
+    def is_waited_for(updated: int) -> bool:
+        scan.judge(kind, ("prod", "web"), {**web, "status": {"updatedReplicas": updated}})
+        return bool(scan.scene(Scene(DEFAULT, NOW)).rolling)
+
+    assert is_waited_for(1)
+    assert not is_waited_for(3)
+
+
+def test_what_flux_makes_once_it_leaves_alone(tmp_path: Path) -> None:
+    declared = a_declared("seed", a="1")
+    declared["metadata"]["annotations"] = {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
+    live = owned({**declared, "data": {"a": "2"}}, an_entry("some-operator", "/data/a"))
+    [finding] = scanned(live_in(tmp_path, live), declared).findings
+    assert finding.verdict is not None
+    assert finding.verdict.response == Response.IGNORE
+    assert "IfNotPresent" in finding.verdict.reason
+
+
+def test_what_an_application_adds_to_all_it_applies_is_declared_there(tmp_path: Path) -> None:
+    shop = a_kustomization("main@sha1:a", "True")
+    shop["spec"] = {"commonMetadata": {"labels": {"team": "x"}}}
+    labels = {"team": "x", "old": "y"}
+    keys = [f"/metadata/labels/{key}" for key in labels]
+    config = an_object("v1/ConfigMap", name="web", labels=labels)
+    live = owned(config, an_entry("kustomize-controller", *keys, operation="Apply"))
+    result = scanned(live_in(tmp_path, shop, live), a_declared("web"))
+    assert told(result) == [("ConfigMap prod/web", "/metadata/labels/old")]
+
+
+def test_an_application_whose_only_object_was_renamed_is_asked_for(tmp_path: Path) -> None:
+    result = scanned(live_in(tmp_path, a_config("old")), a_declared("new"))
+    assert told(result) == [("ConfigMap prod/new", "/")]
+    [incomplete] = result.incomplete
+    assert (incomplete.what, "--app" in incomplete.why) == ("orphans", True)
+
+
+def test_argocds_own_settings_are_asked_for(tmp_path: Path) -> None:
+    rule = {"resource.customizations.ignoreDifferences.ConfigMap": "jsonPointers: [/data/a]"}
+    app = an_object("argoproj.io/v1alpha1/Application", name="shop", namespace="argocd")
+    settings = an_object("v1/ConfigMap", name="argocd-cm", namespace="argocd", data=rule)
+    live = {**of_argocd("web"), "data": {"a": "2"}}
+    result = scanned(live_in(tmp_path, app, settings, live), a_declared("web", a="1"))
+    [finding] = result.findings
+    assert finding.verdict is not None
+    assert finding.verdict.response == Response.IGNORE
+
+
+def test_what_is_not_understood_of_them_is_said(tmp_path: Path) -> None:
+    rule = {"resource.customizations.ignoreDifferences.all": "jqPathExpressions: ['..']"}
+    app = an_object("argoproj.io/v1alpha1/Application", name="shop", namespace="argocd")
+    settings = an_object("v1/ConfigMap", name="argocd-cm", namespace="argocd", data=rule)
+    result = scanned(live_in(tmp_path, app, settings, of_argocd("web")), a_declared("web"))
+    assert [each.what for each in result.incomplete] == ["ignoreDifferences of argocd-cm"]
 
 
 class Forbidding(FolderLive):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from correlator.standing import WHOLE, Answer, Looked, NotKnown, Standing
+from correlator.standing import Answer, Looked, NotKnown, Standing, writes_in
 from glasswarden.kube.objects import Object, Ref
 from tests.correlator.link.builders import UID, wrote
 
@@ -59,7 +59,7 @@ LEAVING = an_object(8) | {"metadata": {"name": "web", "deletionTimestamp": "now"
         ("DELETE", None, Answer.YES),
         ("DELETE", LEAVING, Answer.YES),
         ("DELETE", an_object(8, "another"), Answer.NO),
-        ("CREATE", an_object(8, "another"), Answer.YES),
+        ("CREATE", an_object(8), Answer.YES),
         ("CREATE", None, Answer.NO),
     ],
 )
@@ -67,6 +67,7 @@ def test_what_came_or_went_stands_while_it_is_there_or_is_not(
     operation: str, there: Object | None, answer: Answer
 ) -> None:
     attempt = wrote(1, "/", operation=operation, changes=())
+    [change] = writes_in(attempt)
     looked = Looked(lambda _ref: there, declared=lambda _ref: there)
-    assert looked(attempt, WHOLE) == Standing(answer, answer)
-    assert Looked(out_of_reach)(attempt, WHOLE) == Standing()
+    assert looked(attempt, change) == Standing(answer, answer)
+    assert Looked(out_of_reach)(attempt, change) == Standing()

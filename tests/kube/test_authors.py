@@ -75,6 +75,12 @@ def entries(raw: list[Object]) -> tuple[Entry, ...]:
             Author("flux", "Apply"),
             id="what the request says, with the operation of its entry",
         ),
+        pytest.param(
+            authors([FLUX], [FLUX], requested="flux"),
+            "/spec/b",
+            Author("flux", "Apply"),
+            id="what the request says, twice within a second",
+        ),
         pytest.param(authors([], []), "/spec/a", Author(), id="nothing to go by"),
     ],
 )

@@ -395,6 +395,12 @@ class TestCustomMarkers:
                 id="the application named elsewhere",
             ),
             pytest.param(
+                custom("pipeline", Mark("label", "example.com/git")),
+                an_object(labels={"example.com/git": ""}),
+                Owner("pipeline", "", None),
+                id="no value, where any is right",
+            ),
+            pytest.param(
                 custom("pipeline", PIPELINE),
                 an_object(labels={"example.com/pipeline": "shop"}),
                 None,

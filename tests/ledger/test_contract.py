@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.errors import LedgerConflict
+from glasswarden.ledger.errors import HoldAdded, LedgerConflict, RecordMalformed
 from glasswarden.ledger.ledger import Ledger, LegalHold
 from glasswarden.ledger.question import LONGEST, Question, fields_of, indexed
-from glasswarden.ledger.record import Attempt, ChangedField, Head, Kept, Record
+from glasswarden.ledger.reading import record_in
+from glasswarden.ledger.record import Attempt, ChangedField, Damaged, Head, Kept, Record
 from tests.ledger.builders import (
     TIME,
     a_chain,
@@ -24,6 +25,7 @@ from tests.ledger.builders import (
     records_of,
 )
 from tests.ledger.conftest import Opener
+from tests.ledger.fsck.builders import Intruder
 
 HOUR = timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
@@ -271,6 +273,7 @@ class TestQuestions:
     ) -> None:
         ledger.append(records_of(an_opening(time=TIME), *a_busy_week()))
         assert reasons(ledger.ask(Question(**asked))) == answer.split()
+        assert reasons(map(record_in, ledger.found(Question(**asked)))) == answer.split()
 
     def test_any_two_conditions_together(self, ledger: Ledger) -> None:
         """What a driver answers is what `Question.wants`, in words as simple as can be."""
@@ -441,6 +444,13 @@ class TestOpenGrants:
         ledger.append(records_of(self.act("closed", 1, "g2"), writer="other"))
         assert ledger.open_grants("test", self.NOW) == []
 
+    def test_of_a_cluster_whose_name_is_too_long_for_an_index(self, ledger: Ledger) -> None:
+        cluster = "c" * 1000
+        over = self.NOW + HOUR
+        issued = an_attempt(cluster=cluster, grant="g1", grant_act="issued", grant_expires=over)
+        ledger.append(records := records_of(issued))
+        assert ledger.open_grants(cluster, self.NOW) == records
+
 
 class TestGaps:
     def test_those_of_a_cluster_come_newest_first(self, ledger: Ledger) -> None:
@@ -548,6 +558,22 @@ class TestRows:
                 ledger.append(records_of(an_attempt(time=TIME - HOUR), writer="other"))
         assert walked == [record.body for record in records]
 
+    def test_one_is_found_by_its_id(self, ledger: Ledger) -> None:
+        ledger.append(records := records_of(an_attempt(), an_attempt()))
+        row = ledger.find(records[1].entry.id)
+        assert row is not None
+        assert row.body == records[1].body
+        assert ledger.find(an_attempt().id) is None
+
+    def test_one_that_cannot_be_read_hides_no_other(self, ledger: Ledger, address: str) -> None:
+        ledger.append(records := records_of(an_attempt(), an_attempt(), an_attempt()))
+        Intruder(address).run("UPDATE record SET body = ? WHERE sequence = 2", values=[b"0"])
+        with pytest.raises(RecordMalformed):
+            ledger.ask(Question())
+        found = [record_in(row).entry for row in ledger.found(Question())]
+        assert [type(entry) for entry in found] == [Attempt, Damaged, Attempt]
+        assert [entry.id for entry in found] == [each.entry.id for each in records[::-1]]
+
 
 class TestRemove:
     def test_the_beginning_goes_and_a_stone_stands_for_it(self, ledger: Ledger) -> None:
@@ -599,6 +625,16 @@ class TestRemove:
         with pytest.raises(LedgerConflict):
             ledger.remove("writer-1", 1, [], misplaced)
         assert everything(ledger) == records
+
+    def test_under_a_hold_that_nobody_told_of_nothing_goes(self, ledger: Ledger) -> None:
+        ledger.append(records := records_of(an_attempt()))
+        ledger.hold(TestLegalHolds.HOLD)
+        [stone] = records_of(a_tombstone("writer-1", 1), writer="pruner")
+        with pytest.raises(HoldAdded, match="INC-42"):
+            ledger.remove("writer-1", 1, [], stone)
+        assert everything(ledger) == records
+        ledger.remove("writer-1", 1, [], stone, held=["INC-41", "INC-42"])
+        assert everything(ledger) == []
 
     def test_a_stone_can_stand_in_the_chain_that_it_cuts(self, ledger: Ledger) -> None:
         chain = a_chain()

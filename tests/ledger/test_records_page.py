@@ -20,7 +20,7 @@ COMMON = set(record.Entry.__struct_fields__)
 KINDS = {
     str(kind.__struct_config__.tag): kind
     for kind in record.Entry.__subclasses__()
-    if kind is not record.Foreign
+    if kind not in (record.Foreign, record.Damaged)
 }
 
 

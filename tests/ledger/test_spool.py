@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.ledger.errors import SpoolUnusable
+from glasswarden.ledger.errors import SpoolDamaged, SpoolUnusable
 from glasswarden.ledger.lines import line_of
 from glasswarden.ledger.record import Record
 from glasswarden.ledger.spool import Spool, left_overs, new_spool
@@ -95,6 +95,41 @@ def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert (tmp_path / "spool" / "writer-1.jsonl").stat().st_mode & 0o777 == 0o600
 
 
+class TestDamaged:
+    """What was acknowledged cannot be read back, while its writer lives."""
+
+    def test_a_file_that_somebody_emptied(self, tmp_path: Path) -> None:
+        spool = a_spool(tmp_path)
+        spool.append(records(2))
+        os.truncate(spool.path, 0)
+        with pytest.raises(SpoolDamaged, match="not what was written"):
+            spool.next(2)
+
+    def test_a_file_that_somebody_cut(self, tmp_path: Path) -> None:
+        spool, written = a_spool(tmp_path), records(2)
+        spool.append(written)
+        os.truncate(spool.path, len(line_of(written[0])) + 10)
+        batch = spool.next(2)
+        assert batch.records == written[:1]
+        spool.passed(batch)
+        with pytest.raises(SpoolDamaged):
+            spool.next(2)
+
+    def test_another_records_bytes(self, tmp_path: Path) -> None:
+        spool = a_spool(tmp_path)
+        spool.append(records(1))
+        spool.path.write_bytes(spool.path.read_bytes().replace(b"shop", b"pohs"))
+        with pytest.raises(SpoolDamaged):
+            spool.next(2)
+
+    def test_a_file_that_cannot_be_read(self, tmp_path: Path) -> None:
+        spool = a_spool(tmp_path)
+        spool.append(records(1))
+        spool.close()
+        with pytest.raises(SpoolDamaged, match="cannot be read"):
+            spool.next(2)
+
+
 class TestBounds:
     def test_a_full_spool_says_so_and_keeps_what_it_has(self, tmp_path: Path) -> None:
         written = records(3)
@@ -138,6 +173,11 @@ class TestLeftOvers:
         spool.close()
         [found] = left_overs(tmp_path)
         assert delivered(found) == written
+
+    def test_what_somebody_is_about_to_make_is_none(self, tmp_path: Path) -> None:
+        """A file is locked a moment after it is made, and only then gets its name."""
+        (tmp_path / ".writer-1.jsonl").touch()
+        assert list(left_overs(tmp_path)) == []
 
     def test_no_folder_has_no_left_overs(self, tmp_path: Path) -> None:
         assert list(left_overs(tmp_path / "none")) == []

@@ -12,6 +12,7 @@ import pytest
 from glasswarden.ledger.address import keys_beside, open_ledger
 from glasswarden.ledger.errors import (
     AddressInvalid,
+    LaterTables,
     LedgerDamaged,
     LedgerMissing,
     LedgerUnavailable,
@@ -162,8 +163,9 @@ class TestOpening:
         self, tool: sqlite3.Connection, path: Path
     ) -> None:
         tool.execute("PRAGMA user_version = 99")
-        with pytest.raises(MigrationNeeded, match="version 99"):
-            open_sqlite(path)
+        for opening in (open_sqlite, migrate_sqlite):
+            with pytest.raises(LaterTables, match=r"version 99, .* run a later glasswarden"):
+                opening(path)
 
     def test_an_older_file_gets_the_tables_it_lacks_and_keeps_its_records(
         self, ledger: SqliteLedger, tool: sqlite3.Connection, path: Path

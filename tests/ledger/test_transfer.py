@@ -75,6 +75,28 @@ def test_it_can_be_repeated(ledger: Ledger, elsewhere: Opener) -> None:
     assert list(exported(ledger)) == lines
 
 
+def test_an_old_export_undoes_no_later_decision(ledger: Ledger) -> None:
+    held(ledger, "INC-1", is_lifted=True)
+    old = list(exported(ledger))
+    again = LegalHold("INC-1", TIME + 3 * HOUR, "lead", "appealed")
+    with clerk_of(ledger, "clerk-again", SIGNER, TIME + 3 * HOUR) as clerk:
+        put_hold(ledger, again, clerk)
+    store(ledger, old)
+    assert ledger.holds() == [again]
+    assert found_in(ledger) == []
+
+
+def test_a_hold_whose_lifting_came_first_is_not_in_force(ledger: Ledger, elsewhere: Opener) -> None:
+    """Parts of an export may come in any order."""
+    with closing(elsewhere()) as origin:
+        held(origin, "INC-1", is_lifted=True)
+        lines = list(exported(origin))
+    store(ledger, lines[3:])
+    store(ledger, lines[:3])
+    assert ledger.holds() == []
+    assert found_in(ledger) == []
+
+
 def test_an_interrupted_import_goes_on(ledger: Ledger, elsewhere: Opener) -> None:
     with closing(elsewhere()) as origin:
         Writer(origin).writes(*some_attempts(BATCH + 10))
@@ -112,6 +134,11 @@ def test_a_part_by_time_and_by_ticket(ledger: Ledger) -> None:
     assert list(exported(ledger, since=TIME, until=TIME + 2 * HOUR)) == lines[:2]
     assert list(exported(ledger, tickets=["INC-1"])) == lines[:2]
     assert list(exported(ledger, tickets=["INC-1", "INC-2"])) == lines[:3]
+
+
+def test_a_part_by_a_ticket_that_is_too_long_for_an_index(ledger: Ledger) -> None:
+    _, record = Writer(ledger).writes(an_attempt(ticket="INC-" + 1000 * "9"), is_closed=False)
+    assert list(exported(ledger, tickets=["INC-" + 1000 * "9"])) == [line_of(record)]
 
 
 def test_a_line_can_be_read_by_any_program(ledger: Ledger) -> None:

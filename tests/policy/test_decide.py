@@ -1,10 +1,14 @@
 """The verdict, clause by clause, in the order they are asked."""
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from glasswarden.kube.diff import Change
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
+from glasswarden.kube.paths import parse_path
 from glasswarden.policy.decide import CLAUSES
 from glasswarden.policy.decision import Clause, Verdict
 from glasswarden.policy.mode import Mode
@@ -44,6 +48,37 @@ class TestUnmanaged:
         decision = decided(a_write(owner=None, operation=Operation.CREATE, changes=()), policy)
         assert (decision.verdict, decision.clause) == (DENY, Clause.GUARD)
         assert decision.message.startswith("namespace shop is reserved for GitOps")
+
+    HELM_SECRET = Ref("", "v1", "Secret", "shop", "sh.helm.release.v1.web.v1")
+    SHOP = Ref("", "v1", "Namespace", "", "shop")
+
+    @pytest.mark.parametrize("operation", [Operation.CREATE, Operation.UPDATE, Operation.DELETE])
+    def test_every_engine_that_counts_keeps_house_in_it(self, operation: Operation) -> None:
+        """helm-controller marks what it deploys, but not the Secret in which it remembers it."""
+        policy = a_policy("reservedNamespaces: [shop]\nengines: {sveltos: {enabled: false}}")
+        write = a_write(owner=None, target=self.HELM_SECRET, operation=operation)
+        for actor, verdict in (
+            (Actor("system:serviceaccount:flux-system:helm-controller"), ALLOW),
+            (ARGOCD_CONTROLLER, ALLOW),
+            (Actor("system:serviceaccount:projectsveltos:addon-controller"), DENY),
+            (DEVELOPER, DENY),
+        ):
+            assert decided(replace(write, actor=actor), policy).verdict is verdict
+        flux = replace(write, actor=FLUX_CONTROLLER)
+        assert decided(flux, policy).clause is Clause.CONTROLLER
+
+    def test_but_not_with_what_another_engine_owns(self) -> None:
+        policy = a_policy("reservedNamespaces: [shop]")
+        assert decided(a_write(actor=ARGOCD_CONTROLLER), policy).verdict is DENY
+
+    def test_a_reserved_namespace_does_not_go_with_all_that_is_in_it(self) -> None:
+        policy = a_policy("reservedNamespaces: [sho*]")
+        deletion = a_write(owner=None, target=self.SHOP, operation=Operation.DELETE, changes=())
+        decision = decided(deletion, policy)
+        assert (decision.verdict, decision.clause) == (DENY, Clause.GUARD)
+        assert decision.message.startswith("namespace shop is reserved for GitOps, with all")
+        assert decided(replace(deletion, actor=FLUX_CONTROLLER), policy).allowed
+        assert decided(replace(deletion, operation=Operation.CREATE), policy).allowed
 
     def test_but_not_what_a_controller_makes_in_it(self) -> None:
         policy = a_policy("reservedNamespaces: ['*']")
@@ -253,11 +288,18 @@ class TestBenign:
 
     def test_an_undo_is_known_by_its_manager_and_its_fields(self) -> None:
         policy = a_policy("benign: [rollout-undo]")
-        assert decided(a_write(manager="kubectl", changes=(IMAGE,)), policy).allowed
-        assert not decided(a_write(manager="kubectl-edit", changes=(IMAGE,)), policy).allowed
-        assert not decided(
-            a_write(manager="kubectl", changes=(IMAGE, a_change("/spec/replicas", 1, 2))), policy
-        ).allowed
+        undo = msgspec.structs.replace(IMAGE, manager="kubectl", operation="Update")
+        applied = msgspec.structs.replace(undo, operation="Apply")
+        replicas = msgspec.structs.replace(undo, path=parse_path("/spec/replicas"))
+        assert decided(a_write(manager="kubectl", changes=(undo,)), policy).allowed
+        for differing in (
+            {"manager": "kubectl-edit"},
+            {"changes": (applied,)},
+            {"changes": (undo, replicas)},
+            {"subresource": "status"},
+        ):
+            write = a_write(**{"manager": "kubectl", "changes": (undo,)} | differing)
+            assert not decided(write, policy).allowed
 
 
 class TestGuard:
@@ -297,6 +339,7 @@ modes:
   - {mode: warn, applications: [flux-system/legacy, old-*]}
   - {mode: audit, names: [scratch]}
   - {mode: warn, labels: {tier: "test*"}}
+  - {mode: audit, labels: {canary: "*"}}
 """
 
     @pytest.mark.parametrize(
@@ -324,6 +367,7 @@ modes:
             pytest.param({"target": Ref("", "v1", "Pod", "shop", "scratch")}, Mode.AUDIT, id="pod"),
             pytest.param({"labels": {"tier": "testing"}}, Mode.WARN, id="label"),
             pytest.param({"labels": {"tier": "prod"}}, Mode.ENFORCE, id="another label"),
+            pytest.param({"labels": {"canary": ""}}, Mode.AUDIT, id="a label of any value"),
         ],
     )  # fmt: skip
     def test_the_first_rule_that_fits_counts(
@@ -370,12 +414,38 @@ class TestReconcilers:
                 "/metadata/annotations/kustomize.toolkit.fluxcd.io~1reconcile", new="disabled"
             ),
             a_change("/metadata/annotations", new={"argocd.argoproj.io/skip-reconcile": "true"}),
+            a_change("/metadata/annotations/argocd.argoproj.io~1sync-options", new="Prune=false"),
+            a_change("/metadata/annotations/argocd.argoproj.io~1compare-options", new="x"),
+            a_change("/metadata/annotations/fluxcd.controlplane.io~1reconcile", new="disabled"),
         ],
-        ids=["flux", "argocd"],
+        ids=["flux", "argocd", "sync options", "compare options", "flux operator"],
     )
     def test_telling_one_to_look_away_is(self, change: Change) -> None:
         write = a_write(target=self.KUSTOMIZATION, steers=True, changes=(change,))
         assert decided(write).clause is Clause.GUARD
+
+    APPLICATION = Ref("argoproj.io", "v1alpha1", "Application", "argocd", "shop")
+
+    @pytest.mark.parametrize("diverts", [True, False])
+    def test_a_sync_is_when_it_is_to_something_else(self, *, diverts: bool) -> None:
+        change = a_change("/operation", new={"sync": {"revision": "mine"}})
+        write = a_write(
+            target=self.APPLICATION, owner=ARGOCD, steers=True, diverts=diverts, changes=(change,)
+        )
+        assert decided(write).clause is (Clause.GUARD if diverts else Clause.NOISE)
+
+    def test_so_is_what_goes_with_it(self) -> None:
+        finalizer = "resources-finalizer.argocd.argoproj.io"
+        change = a_change(f"/metadata/finalizers[={finalizer}]", finalizer)
+        write = a_write(target=self.APPLICATION, owner=ARGOCD, steers=True, changes=(change,))
+        assert decided(write).clause is Clause.GUARD
+        assert decided(replace(write, terminating=True)).clause is Clause.FINALIZING
+
+    def test_so_are_its_own_marks(self) -> None:
+        write = a_write(
+            target=self.KUSTOMIZATION, steers=True, changes=(a_change(FLUX_NAME, "shop"),)
+        )
+        assert decided(write).clause is Clause.MARKS
 
     def test_its_engine_writes_it_freely(self) -> None:
         write = a_write(

@@ -50,6 +50,17 @@ def test_many_fields_are_counted_not_listed() -> None:
     assert lines[-3] == "  … and 54 more"
 
 
+def test_a_command_is_never_cut() -> None:
+    """It is there to be copied; a warning alone has a length that it must keep to."""
+    policy = a_policy("breakGlass: {rules: [{name: a, users: [developer]}]}")
+    long = Ref("apps", "v1", "Deployment", "n" * 63, "x" * 253)
+    told = decided(a_write(target=long), policy).message
+    [command] = [line for line in told.splitlines() if "kubectl glasswarden break" in line]
+    assert command.endswith("--ttl 1h")
+    for line in decided(a_write(target=long, dry_run=True), policy).warnings:
+        assert len(line) <= 256
+
+
 def test_a_line_fits_into_a_warning_of_the_api_server() -> None:
     long = "/spec/" + "x" * 3000
     change = a_change(long, "a" * 5000, "b" * 5000)

@@ -32,8 +32,8 @@ markers:
   - {name: deployer, label: example.com/managed-by, value: deployer, application: example.com/app,
      controllers: [deployer]}
 delegations:
-  - {name: scaler, actors: [scaler], kinds: [Deployment], fields: [/spec/replicas],
-     operations: [UPDATE, DELETE]}
+  - {name: scaler, actors: [scaler], kinds: [Deployment], fields: [/spec/replicas]}
+  - {name: cleaner, actors: [cleaner], kinds: [Job], fields: [/**], operations: [UPDATE, DELETE]}
 defaultDelegations: false
 benign: [rollout-restart, rollout-pause, rollout-undo]
 reservedNamespaces: ["gitops-*"]
@@ -75,6 +75,31 @@ MISTAKES = {
     "a mistyped key": (
         f"{HEAD}moode: warn",
         "line 3, column 1: unknown key 'moode'; did you mean 'mode'?",
+    ),
+    "a deletion of some fields": (
+        f"{HEAD}delegations: [{{name: a, actors: [x], fields: [/a], operations: [UPDATE,DELETE]}}]",
+        "line 3, column 72: a DELETE is of the whole object: its fields are /**",
+    ),
+    "a creation of some fields": (
+        f"{HEAD}delegations: [{{name: a, actors: [x], fields: [/a], operations: [CREATE]}}]",
+        "line 3, column 65: a CREATE is of the whole object",
+    ),
+    "a list for a key": (
+        f"{HEAD}engines:\n  ? [flux]\n  : {{}}",
+        "line 4, column 5: a key is text, neither a list nor a mapping",
+    ),
+    "a number for a key": (
+        f"{HEAD}modes:\n  - mode: warn\n    labels: {{7: x}}",
+        "line 5, column 14: the key '7' is no text: put it in quotes",
+    ),
+    "no such day": (
+        f"{HEAD}mode: warn\ncluster: 2026-13-45",
+        "line 4, column 10: no value that YAML knows: '2026-13-45'",
+    ),
+    "a tag that lies": (f"{HEAD}cluster: !!bool x", "line 3, column 10: no value that YAML knows"),
+    "an abyss": (
+        f"{HEAD}cluster: {'[' * 5000}{']' * 5000}",
+        "line 3, column 59: nested too deep for a policy",
     ),
     "a mistyped key deep inside": (
         f"{HEAD}modes:\n  - mode: warn\n    namespace: [a]",

@@ -2,16 +2,19 @@
 
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from certs import metrics as certs_metrics
 from correlator.service import metrics as correlator_metrics
-from glasswarden.signals.alerts import ALERTS, Alert, prometheus_rule
+from glasswarden.cli.main import main
+from glasswarden.signals.alerts import ALERTS, Alert, prometheus_rules
 from glasswarden.signals.dashboard import WIDTH, dashboard
 from webhook import metrics as webhook_metrics
 
@@ -70,18 +73,24 @@ MANAGED = FOUND % ("controller-managed", "unexplained")
 STALE = {READ % "shop": "0x40", READ % "ledger": "0+60x40"}
 LEADS = "glasswarden_correlator_leader"
 PASSED = 'glasswarden_correlator_passes_total{outcome="done"}'
-RELOADS = 'glasswarden_policy_reloads_total{outcome="%s"}'
+BROKEN = "glasswarden_policy_refused"
+SCRAPED = 'up{job="glasswarden/glasswarden-correlator"}'
 
 STORIES = (
     Story("Away", {}, 10, True, "nobody answers"),
     Story("Away", {EXPIRY: "9000000x10"}, 10, False, "somebody answers"),
     Story("Away", {}, 4, False, "only just away"),
     Story("CallsFail", {FAILED % HOOK: "0+1x10"}, 10, True, "our calls fail"),
+    Story("CallsFail", {FAILED % HOOK: "_x5 1x5"}, 9, True, "the first call that ever failed"),
     Story("CallsFail", {FAILED % OTHER: "0+1x10"}, 10, False, "another webhook's calls fail"),
     Story("CallsFail", {FAILED % HOOK: "7x10"}, 10, False, "they failed long ago"),
     Story("FailedOpen", {OPENED % HOOK: "0+1x5 5x5"}, 8, True, "a write passed"),
+    Story("FailedOpen", {OPENED % HOOK: "_x5 1x5"}, 8, True, "the first that ever passed"),
+    Story("FailedOpen", {OPENED % HOOK: "2x30"}, 25, False, "long ago"),
     Story("FailedOpen", {OPENED % OTHER: "0+1x10"}, 8, False, "another webhook's"),
     Story("ReviewsUnanswered", {REFUSED % 503: "0+1x10"}, 8, True, "no record can be stored"),
+    Story("ReviewsUnanswered", {REFUSED % 500: "_x3 0x2 1x6"}, 8, True, "only one, of a new pod"),
+    Story("ReviewsUnanswered", {REFUSED % 503: "_x3 1x8"}, 7, True, "before it was ever scraped"),
     Story("ReviewsUnanswered", {REFUSED % 403: "0+1x10"}, 8, False, "only strangers"),
     Story("Slow", SLOW, 25, True, "half of them over half a second"),
     Story("Slow", QUICK, 25, False, "all quick"),
@@ -104,9 +113,14 @@ STORIES = (
     Story("CertsStuck", {LEADER: "0x40", DONE: "0+12x40"}, 35, True, "no leader"),
     Story("CertsStuck", {LEADER: "1x40", DONE: "9x40"}, 35, True, "no pass ends"),
     Story("CertsStuck", {LEADER: "1x40", DONE: "0+12x40"}, 35, False, "it works"),
-    Story("CertsStuck", {}, 35, False, "cert-manager keeps them"),
-    Story("PolicyRefused", {RELOADS % "refused": "0 1x9"}, 5, True, "broken"),
-    Story("PolicyRefused", {RELOADS % "taken": "0 1x9"}, 5, False, "good"),
+    Story("CertsStuck", {LEADER: "_x5 1x40", DONE: "_x5 0x40"}, 40, True, "none ever ended well"),
+    Story("CertsStuck", {}, 35, False, "none is there: that is CertsGone"),
+    Story("CertsGone", {}, 20, True, "none ever was"),
+    Story("CertsGone", {LEADER: "1x10 _x30"}, 35, True, "all are gone"),
+    Story("CertsGone", {LEADER: "0x40"}, 35, False, "one is there"),
+    Story("PolicyRefused", {BROKEN: "_x3 1x9"}, 5, True, "broken"),
+    Story("PolicyRefused", {BROKEN: "1x20"}, 18, True, "broken, and still so after a while"),
+    Story("PolicyRefused", {BROKEN: "1x3 0x9"}, 8, False, "mended"),
     Story("LedgerAway", {AVAILABLE: "0x10"}, 8, True, "away"),
     Story("LedgerAway", {AVAILABLE: "0 1x10"}, 8, False, "only for a moment"),
     Story("LedgerLag", {OLDEST: "0+60x20"}, 15, True, "delivered never"),
@@ -114,7 +128,9 @@ STORIES = (
     Story("SpoolFills", {SPOOLED: "0+8000000x10", LIMIT: "64000000x10"}, 9, True, "it fills"),
     Story("SpoolFills", {SPOOLED: "1000000x10", LIMIT: "64000000x10"}, 9, False, "a little"),
     Story("WritesUnrecorded", {UNRECORDED % "refused": "0 0 3x8"}, 6, True, "refused"),
-    Story("WritesUnrecorded", {UNRECORDED % "allowed": "3x10"}, 6, False, "long ago"),
+    Story("WritesUnrecorded", {UNRECORDED % "refused": "_x3 0 1x8"}, 8, True, "the first of a pod"),
+    Story("WritesUnrecorded", {UNRECORDED % "allowed": "_x3 2x8"}, 8, True, "before a scrape"),
+    Story("WritesUnrecorded", {UNRECORDED % "allowed": "3x30"}, 25, False, "long ago"),
     Story("ClockWrong", {CLOCK: "7200+60x10"}, 8, True, "two hours ahead"),
     Story("ClockWrong", {CLOCK: "2+60x10"}, 8, False, "two seconds ahead"),
     Story("GrantsOverdue", {GRANTS % "overdue": "1x40"}, 35, True, "nobody brings them home"),
@@ -132,18 +148,19 @@ STORIES = (
     Story("CorrelatorStuck", {LEADS: "0x40", PASSED: "0+1x40"}, 35, True, "no leader"),
     Story("CorrelatorStuck", {LEADS: "1x40", PASSED: "9x40"}, 35, True, "no pass ends well"),
     Story("CorrelatorStuck", {LEADS: "1x40", PASSED: "0+1x40"}, 35, False, "it works"),
+    Story("CorrelatorStuck", {LEADS: "_ 1x40", PASSED: "_ 0x40"}, 40, True, "none ever ended well"),
     Story("CorrelatorStuck", {}, 35, False, "not installed"),
+    Story("CorrelatorGone", {LEADS: "1x10 _x60"}, 60, True, "all are gone"),
+    Story("CorrelatorGone", {SCRAPED: "0x40"}, 35, True, "none ever came up"),
+    Story("CorrelatorGone", {LEADS: "0x40"}, 35, False, "one is there"),
+    Story("CorrelatorGone", {}, 35, False, "not installed"),
 )  # fmt: skip
 
 
 def promtool_test(story: Story) -> dict[str, Any]:
     """Return *story* as promtool reads it."""
     alert = next(each for each in ALERTS if each.name == f"Glasswarden{story.alert}")
-    [rule] = [
-        each
-        for each in prometheus_rule()["spec"]["groups"][0]["rules"]
-        if each["alert"] == alert.name
-    ]
+    [rule] = [each for each in rules() if each["alert"] == alert.name]
     labels, annotations = rule["labels"], rule["annotations"]
     expected = [{"exp_labels": labels, "exp_annotations": annotations}] if story.fires else []
     return {
@@ -156,9 +173,19 @@ def promtool_test(story: Story) -> dict[str, Any]:
     }
 
 
+def rules(runbooks: str = "") -> list[dict[str, Any]]:
+    return [
+        rule
+        for each in prometheus_rules(runbooks)
+        for group in each["spec"]["groups"]
+        for rule in group["rules"]
+    ]
+
+
 def test_each_alert_fires_when_it_should_and_only_then(promtool: Path, tmp_path: Path) -> None:
     """One run for all of them; promtool names the stories that end otherwise."""
-    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(prometheus_rule()["spec"]))
+    groups = [group for each in prometheus_rules() for group in each["spec"]["groups"]]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
     test = {
         "rule_files": ["rules.yaml"],
         "evaluation_interval": "1m",
@@ -173,6 +200,41 @@ def run(promtool: Path, folder: Path, *arguments: str) -> None:
         [promtool, *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def counters() -> list[tuple[str, str]]:
+    """Return the counters of ours whose growth alerts watch, with what their labels must match."""
+    grows = r"(?:increase|rate)\((glasswarden_\w+_total)(?:{\w+=~?\"([^\"]+)\"})?\["
+    return sorted({each for alert in ALERTS for each in re.findall(grows, alert.expression)})
+
+
+@pytest.mark.parametrize(("counter", "label"), counters())
+def test_a_counter_begins_at_zero_in_a_new_process(counter: str, label: str) -> None:
+    """One that begins with its first event has no increase to show for it."""
+    code = (
+        "from webhook import metrics; print(metrics.exposition().decode());"
+        "from prometheus_client import generate_latest;"
+        "from certs import metrics; print(generate_latest(metrics.REGISTRY).decode());"
+        "from correlator.service import metrics; print(generate_latest(metrics.REGISTRY).decode())"
+    )
+    new = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.search(rf'^{counter}{{\w+="{label or ".+"}"}} 0\.0$', new.stdout, re.MULTILINE)
+
+
+def test_links_to_runbooks_are_addresses_or_none() -> None:
+    for rule in rules():
+        assert "runbook_url" not in rule["annotations"]
+        assert (RUNBOOKS.parents[1] / rule["annotations"]["runbook"]).exists()
+    for rule in rules("https://git.example/glasswarden/docs/runbooks/"):
+        page = rule["annotations"]["runbook_url"].removeprefix("https://git.example/glasswarden/")
+        assert (RUNBOOKS.parents[1] / page).exists()
+
+
+@pytest.mark.parametrize("address", ["docs/runbooks", "http://git.example/docs"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    done = CliRunner().invoke(main, ["manifests", "alerts", "--runbooks", address])
+    assert done.exit_code == 2
+    assert "https://" in done.output
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)

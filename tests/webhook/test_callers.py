@@ -6,6 +6,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -82,13 +83,35 @@ def test_a_caller_with_a_certificate_of_the_authority_is_served(
     assert b'"allowed":false' in body
 
 
-@pytest.mark.parametrize("stranger", [None, Authority()], ids=["none", "another authority's"])
-def test_a_caller_without_it_gets_no_word_in_and_leaves_no_record(
-    webhook: tuple[int, Folder], stranger: Authority | None, tmp_path: Path
+def test_a_caller_with_another_authoritys_gets_no_word_in(
+    webhook: tuple[int, Folder], tmp_path: Path
 ) -> None:
     port, files = webhook
     with pytest.raises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
-        post(port, files, client_of(files, stranger, tmp_path))
-    ledger = open_ledger(f"sqlite://{tmp_path}/ledger.db")
-    assert list(attempts_in(ledger)) == []
-    ledger.close()
+        post(port, files, client_of(files, Authority(), tmp_path))
+    assert no_records(tmp_path)
+
+
+def test_a_caller_without_any_is_turned_away_though_it_knows_the_path(
+    webhook: tuple[int, Folder], tmp_path: Path
+) -> None:
+    port, files = webhook
+    assert post(port, files, client_of(files, None, tmp_path))[0] == 403
+    assert no_records(tmp_path)
+
+
+@pytest.mark.parametrize("page", ["/healthz", "/readyz", "/metrics"])
+def test_probes_and_prometheus_need_none(
+    webhook: tuple[int, Folder], page: str, tmp_path: Path
+) -> None:
+    """Kubelet has none to show; the manifests' probes and monitor ask over HTTPS."""
+    port, files = webhook
+    client = client_of(files, None, tmp_path)
+    with closing(http.client.HTTPSConnection(HOST, port, context=client, timeout=20)) as one:
+        one.request("GET", page)
+        assert one.getresponse().status == 200
+
+
+def no_records(folder: Path) -> bool:
+    with closing(open_ledger(f"sqlite://{folder}/ledger.db")) as ledger:
+        return list(attempts_in(ledger)) == []

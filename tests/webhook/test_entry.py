@@ -10,7 +10,7 @@ from glasswarden.policy.policy import DEFAULT
 from tests.ledger.builders import MASKS
 from tests.policy.builders import NOW, a_change, a_write, decided
 from tests.webhook.builders import a_review
-from webhook.entry import LARGEST_VALUE, MOST_CHANGES, entry_of
+from webhook.entry import LARGEST_VALUE, LONGEST_EXTRA, MOST_CHANGES, MOST_EXTRA, entry_of
 from webhook.review import parse_review
 
 
@@ -51,12 +51,27 @@ def test_more_changes_than_a_person_makes_are_counted() -> None:
     assert (len(recorded.changes), recorded.unlisted) == (MOST_CHANGES, 7)
 
 
-def test_what_the_authenticator_said_about_the_credential_is_kept() -> None:
-    credential = {"authentication.kubernetes.io/credential-id": ["X509SHA256=ab"], "scopes": ["x"]}
-    review = a_review(userInfo={"username": "developer", "extra": credential})
-    assert entry(review=review).extra == {
-        "authentication.kubernetes.io/credential-id": ("X509SHA256=ab",)
+def extra_of(extra: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    return entry(review=a_review(userInfo={"username": "developer", "extra": extra})).extra
+
+
+def test_what_the_authenticator_said_is_kept() -> None:
+    """A cloud's account is shared by many people; the session's name says who it was."""
+    extra = {
+        "authentication.kubernetes.io/credential-id": ["X509SHA256=ab"],
+        "sessionName": ["ann@example.com"],
     }
+    assert extra_of(extra) == {name: tuple(values) for name, values in extra.items()}
+
+
+def test_but_no_more_than_names_anybody_and_no_credential() -> None:
+    many = {f"key-{number:03}": [str(each) for each in range(50)] for number in range(50)}
+    kept = extra_of(many)
+    assert list(kept) == sorted(many)[:MOST_EXTRA]
+    assert {len(values) for values in kept.values()} == {MOST_EXTRA}
+    long = "x" * (LONGEST_EXTRA + 1)
+    assert extra_of({"token": [long, "short"], long: ["x"], "empty": []}) == {"token": ("short",)}
+    assert extra_of({"user-assertion.cloud.google.com": ["AKUJVpk"]}) == {}
 
 
 class TestFingerprint:

@@ -1,8 +1,11 @@
 """The floor follows from the policy; what it means is tried in tests/cluster/test_floor.py."""
 
+import pytest
+
 from glasswarden.policy.policy import DEFAULT, Policy
 from tests.policy.builders import a_policy
 from webhook.floor import NAME, floor
+from webhook.registration import PolicyTooLarge
 
 
 def variables(policy: Policy) -> dict[str, str]:
@@ -27,10 +30,39 @@ def test_a_policy_that_only_watches_makes_a_floor_that_refuses_nothing() -> None
     assert "variables.steers && false" in found["guarded"]
 
 
+def test_rules_that_come_to_the_same_are_asked_together() -> None:
+    rules = ", ".join(f"{{mode: warn, names: [a{number}]}}" for number in range(200))
+    found = variables(a_policy(f"modes: [{rules}, {{mode: enforce, names: [b]}}]\nmode: audit"))
+    assert found["enforced"].count("?") == 2
+    turning = ", ".join(f"{{mode: {mode}, names: [x]}}" for mode in ("warn", "enforce") * 16)
+    with pytest.raises(PolicyTooLarge, match="back more than 30 times"):
+        floor(a_policy(f"modes: [{turning}]"))
+
+
+def test_a_floor_that_no_api_server_takes_is_refused_when_it_is_written() -> None:
+    rules = ", ".join(f"{{mode: warn, names: [{'x' * 60}{number}]}}" for number in range(1000))
+    with pytest.raises(PolicyTooLarge, match="'enforced' has"):
+        floor(a_policy(f"modes: [{rules}]"))
+
+
 def test_the_first_rule_that_fits_sets_the_mode() -> None:
     found = variables(a_policy("modes: [{mode: enforce, names: [a]}, {mode: audit, names: [b]}]"))
     a, b = ("(variables.name in ['a'])", "(variables.name in ['b'])")
     assert found["enforced"] == f"(({a})) ? true : ((({b})) ? false : (true))"
+
+
+def test_a_label_of_any_value_has_to_be_there() -> None:
+    found = variables(a_policy('modes: [{mode: audit, labels: {canary: "*"}}]'))
+    assert "'canary' in variables.subject.metadata.labels) && " in found["enforced"]
+
+
+def test_wherever_we_are_nothing_is_refused() -> None:
+    [rules, _] = floor(DEFAULT, "platform-security")
+    [expression] = rules["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+    assert {"kube-system", "glasswarden", "platform-security"} == set(expression["values"]) - {
+        "kube-node-lease",
+        "kube-public",
+    }
 
 
 def test_a_delegates_manager_is_left_to_the_webhook() -> None:

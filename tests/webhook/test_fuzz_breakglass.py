@@ -58,7 +58,7 @@ async def tried(rules: Rules, reader: Reader) -> dict[str, int]:
     chance = random.Random(20260301)  # noqa: S311 - the same mutations every time
     mutation = Mutation(rules, reader)
     admission = Admission(
-        rules, Recorder(InlineLink(Forgetful()), "fuzz", "test", KEYS), reader=reader
+        rules, Recorder(InlineLink(Forgetful), "fuzz", "test", KEYS), reader=reader
     )
     originals = reviews(reader.keys)
     seen = {"refused": 0, "stamped": 0, "passed": 0, "denied": 0}

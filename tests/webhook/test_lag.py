@@ -66,7 +66,7 @@ class Desk:
         self.ring, self._server = keys.ring, server
         self._parents = Parents(server)
         reader = Reader(keys, Namespaces(server))
-        recorder = Recorder(InlineLink(Forgetful()), "lag", "test", KEYS)
+        recorder = Recorder(InlineLink(Forgetful), "lag", "test", KEYS)
         self._admission = Admission(
             rules, recorder, self._parents, reader=reader, clock=lambda: NOW
         )
@@ -93,27 +93,34 @@ class Desk:
         return names.GRANT.replace("/", "~1") in base64.b64decode(answer.get("patch", "")).decode()
 
 
+def web() -> Object:
+    """Return the Deployment at the version that the Scale shows."""
+    made = a_deployment()
+    made["metadata"]["resourceVersion"] = "7"
+    return made
+
+
 @pytest.fixture
 def server() -> Lagging:
-    lagging = Lagging(a_deployment())
+    lagging = Lagging(web())
     lagging.objects["/api/v1/namespaces/shop"] = {"metadata": {"name": "shop", "uid": "ns"}}
-    lagging.objects["/apis/apps/v1/namespaces/shop/deployments/web"] = a_deployment()
+    lagging.objects["/apis/apps/v1/namespaces/shop/deployments/web"] = web()
     return lagging
 
 
 SCALED: dict[str, Any] = {
     "subResource": "scale",
-    "object": {"metadata": a_deployment()["metadata"], "spec": {"replicas": 9}},
-    "oldObject": {"metadata": a_deployment()["metadata"], "spec": {"replicas": 3}},
+    "object": {"metadata": web()["metadata"], "spec": {"replicas": 9}},
+    "oldObject": {"metadata": web()["metadata"], "spec": {"replicas": 3}},
 }
 BY_OUTSIDER = {"userInfo": {"username": "outsider", "groups": []}}
 
 
 def test_on_the_object_that_is_scaled(tmp_path: Path, server: Lagging) -> None:
     desk = Desk(tmp_path, server)
-    web = server.objects["/apis/apps/v1/namespaces/shop/deployments/web"]
+    live = server.objects["/apis/apps/v1/namespaces/shop/deployments/web"]
     assert asyncio.run(desk.validated(**SCALED))[0] is False
-    web["metadata"]["annotations"] = desk.grant()
+    live["metadata"]["annotations"] = desk.grant()
     assert asyncio.run(desk.validated(**SCALED))[0] is True
 
 

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,11 @@ from glasswarden.policy.breakglass.grant import Act, GrantUse
 from glasswarden.policy.decision import Clause, Decision, Verdict
 from glasswarden.policy.typed_yaml import TextInvalid
 from tests.ledger.builders import KEYS
-from tests.webhook.builders import a_review
+from tests.webhook.builders import a_deployment, a_review
 from webhook.admission import Admission
 from webhook.ledger_link import links_to
 from webhook.log_file import LogFile
-from webhook.log_rules import LogRules, Sampler, parse_log_rules
+from webhook.log_rules import LogRules, Sampler, is_always_told, parse_log_rules
 from webhook.logs import configure_logs, set_level
 from webhook.recorder import Recorder
 from webhook.rules import Rules
@@ -99,6 +100,50 @@ def test_the_level_follows_the_file(tmp_path: Path, lines: io.StringIO) -> None:
         assert said(seen) == wanted, text
     assert said(lines).count("logging rules taken up") == 3
     assert said(lines).count("logging rules not taken up") == 1
+
+
+def test_a_program_without_an_event_loop_follows_it_too(tmp_path: Path, lines: io.StringIO) -> None:
+    path = tmp_path / "logging.yaml"
+    path.write_text("level: error")
+    LogFile(path, Sampler()).follow_aside()
+    log = structlog.get_logger()
+    log.warning("before")
+    path.write_text("level: warning")
+    deadline = time.monotonic() + 20
+    while "after" not in said(lines):
+        assert time.monotonic() < deadline, "the file was not read again"
+        time.sleep(0.05)
+        log.warning("after")
+    assert "before" not in said(lines)
+
+
+@pytest.mark.parametrize("level", ["warning", "error"])
+def test_a_refusal_gets_its_line_at_every_level(
+    tmp_path: Path, lines: io.StringIO, level: str
+) -> None:
+    set_level(parse_log_rules(f"level: {level}").level.number)
+    restart = a_deployment()
+    template = restart["spec"].setdefault("template", {}).setdefault("metadata", {})
+    template["annotations"] = {"kubectl.kubernetes.io/restartedAt": "2026-03-01T12:00:00Z"}
+    asyncio.run(_review(tmp_path, [a_review(), a_review(object=restart)]))
+    [line] = [json.loads(each) for each in lines.getvalue().splitlines()]
+    assert (line["event"], line["verdict"]) == ("write decided", "deny")
+    assert "always" not in line
+
+
+def test_what_concerns_a_grant_gets_its_line_at_every_level(granted: GrantUse) -> None:
+    assert is_always_told(Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=granted))
+    assert not is_always_told(BENIGN)
+
+
+def test_a_refusal_that_cannot_be_recorded_gets_its_line_too(
+    tmp_path: Path, lines: io.StringIO
+) -> None:
+    set_level(logging.ERROR)
+    (tmp_path / "ledger.db").mkdir()
+    asyncio.run(_review(tmp_path, [a_review()]))
+    decided = [json.loads(line) for line in lines.getvalue().splitlines() if "decided" in line]
+    assert [(line["verdict"], line["record"]) for line in decided] == [("deny", "")]
 
 
 def a_secret(value: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of it

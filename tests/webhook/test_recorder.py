@@ -1,6 +1,8 @@
 """The recorder: in order, once, and durable before the answer, whatever the ledger does."""
 
 import asyncio
+import os
+import sqlite3
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
@@ -11,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
-from glasswarden.ledger.address import open_ledger
+from glasswarden.ledger.address import file_of, open_ledger
 from glasswarden.ledger.errors import LedgerError, LedgerUnavailable, MigrationNeeded
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Attempt, Head, Record
@@ -21,7 +24,7 @@ from tests.ledger.builders import KEYS, TIME, a_chain, an_attempt
 from tests.ledger.chains import bodies_of, by_chain, of_type
 from webhook import recorder as module
 from webhook.errors import RecorderClosed, RecorderOverloaded
-from webhook.ledger_link import InlineLink, LedgerLink, ThreadLink
+from webhook.ledger_link import InlineLink, LedgerLink, ThreadLink, links_to
 from webhook.recorder import Recorder
 
 
@@ -80,7 +83,7 @@ class Stage:
         delivery: LedgerLink | None = None,
     ) -> Recorder:
         new = (lambda name: new_spool(self.spool, name, self._limit)) if self._spools else None
-        used = link or InlineLink(self.ledger)
+        used = link or InlineLink(lambda: self.ledger)
         return Recorder(used, writer, "test", KEYS, new, clock=lambda: self.now, delivery=delivery)
 
     def stored(self) -> list[dict[str, Any]]:
@@ -232,7 +235,7 @@ class TestAway:
 
         async def play(stage: Stage) -> None:
             with pytest.raises(MigrationNeeded):
-                await stage.recorder(link=InlineLink(Older(stage.address))).open()
+                await stage.recorder(link=InlineLink(lambda: Older(stage.address))).open()
 
         played(Stage(tmp_path), play)
 
@@ -269,7 +272,7 @@ class TestOpenGrants:
 
 class TestUnrecorded:
     async def outage(self, stage: Stage) -> None:
-        """Lose a write that the policy refuses, then let two through."""
+        """Lose three writes that nobody counts, then let two through and refuse one."""
         recorder = stage.recorder()
         await recorder.open()
         stage.ledger.away = True
@@ -277,9 +280,10 @@ class TestUnrecorded:
             with pytest.raises(LedgerError):
                 await recorder.record(an_attempt())
         stage.now = TIME + timedelta(seconds=5)
-        recorder.count_unrecorded("the disk is full")
+        recorder.count_unrecorded("the disk is full", is_allowed=True)
         stage.now = TIME + timedelta(seconds=9)
-        recorder.count_unrecorded("the disk is full")
+        recorder.count_unrecorded("the disk is full", is_allowed=False)
+        recorder.count_unrecorded("the disk is full", is_allowed=True)
         stage.ledger.away = False
         await recorder.store.deliver()
         await recorder.record(an_attempt())
@@ -290,7 +294,7 @@ class TestUnrecorded:
         # Of the first write nobody knew whether it was stored, so it was stored again.
         assert types(stored) == ["opened", "attempt", "gap", "attempt", "closed"]
         [gap] = of_type(stored, "gap")
-        assert (gap["count"], gap["why"]) == (2, "the disk is full")
+        assert (gap["count"], gap["refused"], gap["why"]) == (2, 1, "the disk is full")
         assert (gap["since"], gap["until"]) == ("2026-03-01T12:00:05Z", "2026-03-01T12:00:09Z")
 
     def test_a_full_spool_is_like_none(self, tmp_path: Path) -> None:
@@ -302,7 +306,7 @@ class TestUnrecorded:
             stage.ledger.away = True
             recorder = stage.recorder()
             await recorder.open()
-            recorder.count_unrecorded("no room")
+            recorder.count_unrecorded("no room", is_allowed=True)
             task = asyncio.create_task(recorder.deliver())
             stage.ledger.away = False
             while len(stage.ledger.commits) < 1:  # noqa: ASYNC110 - of a plain list
@@ -338,7 +342,7 @@ class TestThread:
 
         async def play(stage: Stage) -> None:
             slow = Slow(stage.address)
-            recorder = stage.recorder(link=ThreadLink(slow, patience=30))
+            recorder = stage.recorder(link=ThreadLink(lambda: slow, patience=30))
             held.set()
             await recorder.open()
             held.clear()
@@ -365,7 +369,8 @@ class TestThread:
                 super().append(records)
 
         async def play(stage: Stage) -> None:
-            recorder = stage.recorder(link=ThreadLink(Stuck(stage.address), patience=0.5))
+            stuck_one = Stuck(stage.address)
+            recorder = stage.recorder(link=ThreadLink(lambda: stuck_one, patience=0.5))
             await recorder.open()
             stuck.set()
             await recorded(recorder, *attempts(2))
@@ -390,7 +395,8 @@ def test_nobody_waits_for_a_delivery(tmp_path: Path) -> None:
             super().append(records)
 
     async def play(stage: Stage) -> None:
-        recorder = stage.recorder(delivery=ThreadLink(Locked(stage.address), patience=30))
+        locked = Locked(stage.address)
+        recorder = stage.recorder(delivery=ThreadLink(lambda: locked, patience=30))
         await recorder.open()
         stage.ledger.away = True
         await recorded(recorder, *attempts(2))
@@ -406,6 +412,84 @@ def test_nobody_waits_for_a_delivery(tmp_path: Path) -> None:
 
     stored = played(Stage(tmp_path), play)
     assert types(stored) == ["opened", *["attempt"] * 5, "closed"]
+
+
+def test_a_lock_that_another_program_holds_does_not_hold_up_the_loop_for_long(
+    tmp_path: Path,
+) -> None:
+    """The spool takes the record before the lock is let go of, after three seconds."""
+    stage = Stage(tmp_path)
+
+    async def play(stage: Stage) -> None:
+        link, delivery = links_to(stage.address)
+        recorder = stage.recorder(link=link, delivery=delivery)
+        await recorder.open()
+        other = sqlite3.connect(file_of(stage.address), check_same_thread=False)
+        other.execute("BEGIN IMMEDIATE")
+        letting_go = threading.Timer(3, other.close)
+        letting_go.start()
+        await recorder.record(an_attempt())
+        assert stage.spooled() == ["writer-1.jsonl"]
+        await asyncio.to_thread(letting_go.join)
+        await recorder.store.deliver()
+        await recorder.close()
+
+    assert types(played(stage, play)) == ["opened", "attempt", "closed"]
+
+
+class TestDelivery:
+    """Nothing ends it but the end of the process."""
+
+    async def recorded_after(self, stage: Stage, recorder: Recorder) -> None:
+        """Deliver in the background until something new reaches the ledger directly."""
+        task = asyncio.create_task(recorder.deliver())
+        stage.ledger.away = False
+        while not stage.ledger.commits or stage.spooled():
+            await asyncio.sleep(0.01)
+            await recorder.record(an_attempt())
+        assert not task.done()
+        task.cancel()
+        await recorder.close()
+
+    def test_a_spool_that_somebody_emptied(self, tmp_path: Path) -> None:
+        """What waited is lost, and the log says so; what comes is recorded in another chain."""
+
+        async def play(stage: Stage) -> None:
+            stage.ledger.away = True
+            recorder = stage.recorder()
+            await recorder.open()
+            await recorded(recorder, *attempts(2))
+            os.truncate(stage.spool / "writer-1.jsonl", 0)
+            with capture_logs() as logged:
+                await self.recorded_after(stage, recorder)
+            [aside] = [each for each in logged if each["event"] == "spool put aside"]
+            assert (aside["file"], aside["records"]) == ("writer-1.jsonl.damaged", 3)
+
+        stage = Stage(tmp_path)
+        [chain] = by_chain(played(stage, play))
+        assert chain[0]["writer"] == "writer-1-2"
+
+    def test_an_error_that_nobody_thought_of(self, tmp_path: Path) -> None:
+        class Broken(Moody):
+            failures = 2
+
+            def append(self, records: Sequence[Record]) -> None:
+                if self.failures and not self.away:
+                    self.failures -= 1
+                    raise RuntimeError("a bug")
+                super().append(records)
+
+        async def play(stage: Stage) -> None:
+            stage.ledger = Broken(stage.address, away=True)
+            recorder = stage.recorder()
+            await recorder.open()
+            await recorded(recorder, *attempts(2))
+            with capture_logs() as logged:
+                await self.recorded_after(stage, recorder)
+            assert [each["event"] for each in logged].count("delivery failed") == 2
+
+        stored = played(Stage(tmp_path), play)
+        assert types(stored)[:3] == ["opened", "attempt", "attempt"]
 
 
 def test_more_than_can_wait_is_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -460,9 +544,9 @@ def test_a_clock_that_jumps_back_breaks_no_chain(tmp_path: Path) -> None:
         await recorder.record(an_attempt(time=stage.now))
         stage.ledger.away = True
         await recorder.record(an_attempt(time=stage.now))
-        recorder.count_unrecorded("no room")
+        recorder.count_unrecorded("no room", is_allowed=True)
         stage.now -= timedelta(hours=1)
-        recorder.count_unrecorded("no room")
+        recorder.count_unrecorded("no room", is_allowed=True)
         stage.ledger.away = False
         await recorder.store.deliver()
         await recorder.close()

@@ -10,6 +10,7 @@ import pytest
 
 from glasswarden.policy.breakglass.names import ACTIVE
 from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.policy.steering import SWITCHES
 from tests.policy.builders import a_policy
 from webhook.registration import (
     GUARD,
@@ -21,6 +22,7 @@ from webhook.registration import (
     STATUS,
     Endpoint,
     PolicyTooLarge,
+    Service,
     configurations,
     mutating_configuration,
     validating_configuration,
@@ -54,6 +56,26 @@ def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
     assert hook["timeoutSeconds"] <= 10
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("mode: enforce", "Fail"),
+        ("mode: audit\nreconcilers: audit", "Ignore"),
+        ("mode: audit\nreconcilers: warn", "Ignore"),
+        ("mode: audit\nreconcilers: enforce", "Fail"),
+        ("mode: warn\nmodes: [{mode: enforce, namespaces: [shop]}]", "Fail"),
+        ("mode: enforce\noutage: {away: allow}", "Ignore"),
+        ("mode: audit\noutage: {away: refuse}", "Fail"),
+    ],
+)
+def test_without_an_answer_nobody_is_refused_where_nothing_is_enforced(
+    text: str, wanted: str
+) -> None:
+    found = hooks(a_policy(text))
+    assert {found[name]["failurePolicy"] for name in (GUARD, STATUS)} == {wanted}
+    assert {found[name]["failurePolicy"] for name in (SCALE, HOLD)} == {"Ignore"}
+
+
 def test_scale_has_an_entry_of_its_own_that_fails_open() -> None:
     hook = hooks()[SCALE]
     assert (hook["failurePolicy"], hook["rules"][0]["resources"]) == ("Ignore", ["*/scale"])
@@ -68,6 +90,42 @@ def test_marks_and_stamps_are_watched_in_a_status_too() -> None:
         assert f"'{key}'" in touched
     assert "'example.com/by'" in touched
     assert hook["failurePolicy"] == "Fail"
+
+
+def test_nothing_that_ownership_is_read_from_is_left_out_of_a_status() -> None:
+    """A mark that is no sign sets an object free as well, and so does a controller's reference."""
+    policy = a_policy("markers: [{name: own, label: example.com/by, application: example.com/app}]")
+    touched = conditions(hooks(policy)[STATUS])["touches-marks"]
+    for _, key in policy.mark_keys:
+        assert f"'{key}'" in touched
+    for key in SWITCHES:
+        assert touched.count(f"'{key}'") == 2  # as an annotation and as a label
+    assert "object.metadata.ownerReferences != oldObject.metadata.ownerReferences" in touched
+
+
+def test_only_engines_that_count_have_objects_of_their_own() -> None:
+    """Of the others no controller is trusted: each of its own writes would reach us."""
+    guarded = conditions(hooks(a_policy("engines: {flux: {enabled: false}}"))[GUARD])["guarded"]
+    assert "'Application'" in guarded
+    assert "'Kustomization'" not in guarded
+    assert "'Stack'" not in guarded
+    optional = a_policy("engines: {pulumi: {enabled: true}}")
+    assert "'Stack'" in conditions(hooks(optional)[GUARD])["guarded"]
+
+
+def test_wherever_we_are_we_are_not_asked_about_it() -> None:
+    endpoint = Endpoint(Service("platform-security", "guard"), b"PEM", "c0ffee")
+    for configuration in configurations(WITH_GLASS, endpoint):
+        for hook in configuration["webhooks"]:
+            exempt = hook["namespaceSelector"]["matchExpressions"][0]["values"]
+            assert {"platform-security", "kube-system"} <= set(exempt)
+            assert len(exempt) == len(set(exempt))
+
+
+def test_in_a_reserved_namespace_no_reconciler_is_asked_about_what_nobody_marked() -> None:
+    found = conditions(hooks(a_policy("reservedNamespaces: [shop]"))[GUARD])["not-its-controller"]
+    assert "(request.namespace in ['shop'])" in found
+    assert "request.namespace" not in conditions(hooks()[GUARD])["not-its-controller"]
 
 
 def test_cluster_components_are_kept_away() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from glasswarden.policy.mode import Mode
-from glasswarden.policy.policy import DEFAULT
+from glasswarden.policy.policy import DEFAULT, Policy
 from webhook.policy_file import PolicyUnreadable
 from webhook.rules import Rules
 
@@ -32,7 +32,16 @@ def test_a_changed_file_is_taken_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "mode: [", f"{HEAD}mode: wran"], ids=["empty", "torn", "wrong"]
+    "text",
+    [
+        "",
+        "mode: [",
+        f"{HEAD}mode: wran",
+        f"{HEAD}? [a]\n: b",
+        f"{HEAD}cluster: {'[' * 5000}",
+        f"{HEAD}breakGlass: {{rules: [{{name: a, users: [b], ticket: '{'(' * 5000}'}}]}}",
+    ],
+    ids=["empty", "torn", "wrong", "a list for a key", "an abyss", "an abyss of an expression"],
 )
 def test_a_broken_file_keeps_the_old_rules_until_it_is_mended(tmp_path: Path, text: str) -> None:
     path = tmp_path / "policy.yaml"
@@ -61,3 +70,23 @@ def test_nothing_starts_with_a_broken_file(tmp_path: Path) -> None:
     with pytest.raises(PolicyUnreadable) as caught:
         Rules(path)
     assert f"{path}:3:7: mode: invalid value 'wran'" in str(caught.value)
+
+
+def test_whatever_a_file_does_to_us_the_next_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task that follows the file would end with the first error that it does not know."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"{HEAD}mode: warn")
+    rules = Rules(path)
+    path.write_text(f"{HEAD}mode: enforce")
+    with monkeypatch.context() as broken:
+        broken.setattr("webhook.rules.parse_policy", unheard_of)
+        rules.refresh()
+    assert mode_of(rules) is Mode.WARN
+    rules.refresh()
+    assert mode_of(rules) is Mode.ENFORCE
+
+
+def unheard_of(_path: Path, _text: str) -> Policy:
+    raise ZeroDivisionError

@@ -96,6 +96,35 @@ def test_what_is_no_review_gets_a_clear_refusal(
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "content_type", "status"),
+    [
+        pytest.param("/validate/stranger", a_review(), "application/json", 403, id="a stranger"),
+        pytest.param("/mutate/stranger", a_review(), "application/json", 403, id="another"),
+        pytest.param(None, b"{", "application/json", 400, id="malformed"),
+        pytest.param(None, a_review(), "text/plain", 415, id="not said to be JSON"),
+        pytest.param(None, b" " * (8 * 1024 * 1024 + 1), "application/json", 413, id="too large"),
+    ],
+)
+def test_every_refusal_is_counted(
+    stage: Stage, path: str | None, body: bytes, content_type: str, status: int
+) -> None:
+    before = refusals(stage, status)
+    with connected(stage) as connection:
+        headers = {"Content-Type": content_type}
+        connection.request("POST", path or stage.path(), body, headers)
+        assert connection.getresponse().status == status
+    assert refusals(stage, status) == before + 1
+
+
+def refusals(stage: Stage, status: int) -> float:
+    with connected(stage) as connection:
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    metric = f'glasswarden_refused_requests_total{{status="{status}"}}'
+    return sum(map(float, re.findall(rf"^{re.escape(metric)} (\S+)$", text, re.MULTILINE)))
+
+
+@pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/healthz", 200),
@@ -155,6 +184,22 @@ def test_a_process_that_serves_nothing_has_no_say_in_the_figures(stage: Stage) -
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
     assert re.findall(r"^glasswarden_ledger_available (\S+)$", text, re.MULTILINE) == ["1.0"]
+
+
+def test_how_far_the_chain_has_come_is_a_figure(stage: Stage) -> None:
+    before = figure(stage, "glasswarden_chain_head_sequence")
+    for _ in range(2):
+        post(stage, a_review())
+    assert figure(stage, "glasswarden_chain_head_sequence") >= before + 2
+    assert abs(figure(stage, "glasswarden_chain_head_timestamp_seconds") - time.time()) < 60
+
+
+def figure(stage: Stage, name: str) -> float:
+    with connected(stage) as connection:
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    [value] = re.findall(rf"^{name} (\S+)$", text, re.MULTILINE)
+    return float(value)
 
 
 def test_the_certificates_expiry_is_a_figure_that_follows_it(tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ import pytest
 from glasswarden.audit.event import Event
 from glasswarden.policy.policy import DEFAULT
 from tests.audit.builders import audit_event
+from tests.policy.builders import a_policy
 from tests.webhook.builders import a_deployment
-from webhook.simulation import Judged, simulate
+from webhook.simulation import Judged, Unjudged, simulate
 
+FLUX = "system:serviceaccount:flux-system:kustomize-controller"
 RESTARTED = "f:kubectl.kubernetes.io/restartedAt"
 
 
@@ -50,3 +52,61 @@ def test_the_fields_that_the_writer_owns_stand_in_for_what_changed(
     [outcome] = simulate([an_event("kubectl-edit", fields)], DEFAULT)
     assert isinstance(outcome, Judged)
     assert outcome.decision.clause == clause
+
+
+def patch(**differing: Any) -> Event:  # noqa: ANN401 - any field of an event
+    uri = "/apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubectl-edit"
+    known = {"verb": "patch", "requestURI": uri, "responseObject": a_deployment(replicas=5)}
+    return audit_event(**known | differing)
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        pytest.param(
+            patch(verb="deletecollection", responseObject=None),
+            "a collection was deleted",
+            id="a collection",
+        ),
+        pytest.param(patch(responseStatus={"code": 504}), "whether it was stored", id="a time-out"),
+        pytest.param(patch(), "what the writer changed", id="no entry of the writer's"),
+    ],
+)
+def test_what_the_log_does_not_tell_never_passes_for_allowed(event: Event, reason: str) -> None:
+    [outcome] = simulate([event], DEFAULT)
+    assert isinstance(outcome, Unjudged)
+    assert reason in outcome.reason
+
+
+def test_what_nobody_owns_or_its_owner_wrote_needs_no_entry() -> None:
+    for event in (
+        patch(responseObject=a_deployment(labels={})),
+        patch(user={"username": FLUX}),
+    ):
+        [outcome] = simulate([event], DEFAULT)
+        assert isinstance(outcome, Judged)
+        assert outcome.decision.allowed
+
+
+def test_what_was_refused_is_no_write() -> None:
+    assert list(simulate([patch(responseStatus={"code": 409})], DEFAULT)) == []
+
+
+def test_a_write_of_the_past_is_judged_by_the_clock_of_its_day() -> None:
+    """A rule that is in force on weekdays says something else on a Sunday: so said 1 March 2026."""
+    policy = a_policy(
+        "breakGlass: {rules: [{name: a, groups: [developers],"
+        " hours: {from: '00:00', to: '23:59'}}]}"
+    )
+    old = a_deployment(replicas=3)
+    first = patch(user={"username": FLUX}, responseObject=old)
+    told = []
+    for day in ("2026-03-01", "2026-03-02"):
+        edit = patch(
+            requestReceivedTimestamp=f"{day}T12:00:00Z",
+            user={"username": "developer", "groups": ["developers"]},
+        )
+        [_, outcome] = simulate([first, edit], policy)
+        assert isinstance(outcome, Judged)
+        told.append("To break the glass" in outcome.decision.message)
+    assert told == [False, True]

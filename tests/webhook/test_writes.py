@@ -1,6 +1,9 @@
 """A review becomes a `Write`: whose object, what changes, who writes."""
 
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from glasswarden.kube.owners import Owner
 from glasswarden.policy.decision import Verdict
@@ -8,8 +11,9 @@ from glasswarden.policy.policy import DEFAULT
 from glasswarden.policy.write import Write
 from tests.policy.builders import a_policy, decided
 from tests.webhook.builders import FLUX_LABELS, a_deployment, a_review
+from webhook.errors import ReviewMalformed
 from webhook.review import parse_review
-from webhook.writes import write_of
+from webhook.writes import DEEPEST_VALUE, write_of
 
 
 def written(**differing: Any) -> Write:  # noqa: ANN401 - any field of a request
@@ -55,6 +59,20 @@ def test_nothing_is_compared_in_an_unmanaged_object() -> None:
     assert (write.owner, write.changes) == (None, ())
 
 
+@pytest.mark.parametrize("nested", [lambda inner: [inner], lambda inner: {"a": inner}])
+def test_a_value_that_nobody_could_show_is_refused(nested: Callable[[object], object]) -> None:
+    """Whatever its depth, it is a refusal or a verdict, and never an error on the way."""
+    value: object = 1
+    for _ in range(DEEPEST_VALUE):
+        value = nested(value)
+    deep, too_deep = a_deployment(), a_deployment()
+    deep["spec"]["x"], too_deep["spec"]["x"] = value, nested(value)
+    assert decided(written(object=deep)).verdict is Verdict.DENY
+    with pytest.raises(ReviewMalformed, match="400 levels"):
+        written(object=too_deep)
+    assert written(object=too_deep, oldObject=too_deep).changes == ()
+
+
 def test_the_manager_is_the_one_that_the_request_names() -> None:
     options = {"kind": "PatchOptions", "fieldManager": "kubectl-edit"}
     assert written(options=options).manager == "kubectl-edit"
@@ -92,6 +110,33 @@ def test_a_scale_is_a_write_to_its_parent() -> None:
     assert [(str(each.path), each.old, each.new) for each in write.changes] == [
         ("/spec/replicas", 3, 5)
     ]
+
+
+def test_an_engine_that_does_not_count_steers_nothing() -> None:
+    """Its controller would be a stranger to its own objects."""
+    old = {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": "shop", "namespace": "flux-system"},
+        "spec": {"suspend": False},
+    }
+    request = parse_review(a_review(oldObject=old, object=old | {"spec": {"suspend": True}}))
+    write = write_of(request, a_policy("engines: {flux: {enabled: false}}"))
+    assert (write.owner, write.steers) == (None, False)
+    stack = old | {"apiVersion": "pulumi.com/v1", "kind": "Stack"}
+    assert written(oldObject=stack, object=stack).owner is None
+
+
+def test_a_sync_to_another_revision_is_told_from_a_sync() -> None:
+    old = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "shop", "namespace": "argocd"},
+        "spec": {"source": {"repoURL": "https://git.example", "targetRevision": "main"}},
+    }
+    for revision, diverts in (("main", False), ("mine", True)):
+        new = old | {"operation": {"sync": {"revision": revision}}}
+        assert written(oldObject=old, object=new).diverts is diverts
 
 
 def test_a_reconcilers_own_object_is_guarded_without_a_mark() -> None:

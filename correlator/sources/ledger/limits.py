@@ -33,7 +33,7 @@ def _pruned(signed: list[AnyEntry], since: datetime | None) -> Iterator[Incomple
 def _gaps(ledger: Ledger, cluster: str, since: datetime | None) -> Iterator[Incomplete]:
     for record in ledger.gaps(cluster):
         gap = record.entry
-        if isinstance(gap, Gap) and (since is None or gap.until >= since):
+        if isinstance(gap, Gap) and gap.count and (since is None or gap.until >= since):
             when = f"between {time_as_text(gap.since)} and {time_as_text(gap.until)}"
             what = f"{gap.count} direct writes {when}"
             yield Incomplete(what, f"not recorded: {gap.why}", Hidden.NONE)

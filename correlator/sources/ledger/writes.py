@@ -27,7 +27,7 @@ from glasswarden.kube.diff import Change
 from glasswarden.kube.lookup import value_at
 from glasswarden.kube.managed import entries_of, owned_paths, owners_at, without_fields
 from glasswarden.kube.noise import without_noise
-from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
+from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of, ref_of
 from glasswarden.kube.owners import Owner, owner_of
 from glasswarden.kube.paths import ROOT, Order, Path, Step, parse_path, path_of
 from glasswarden.ledger.attempts import RETRY_WINDOW
@@ -67,6 +67,7 @@ class DirectWrites:
         self._rules = rules
         self._ref = ref_of(live)
         self._metadata = metadata_of(live)
+        self._generation = generation_of(live)
         self._entries = entries_of(live)
         self._owner = owner_of(live, rules.policy.engines)
         self._live = self._before = without_noise(live)
@@ -138,6 +139,8 @@ class DirectWrites:
             SOURCE,
             owner=self._owner,
             holders=tuple(map(without_fields, holders)),
+            entries=tuple(map(without_fields, self._entries)),
+            generation=self._generation,
         )
 
     def _concerns_us(self, attempt: Attempt) -> bool:

@@ -40,6 +40,24 @@ def on_object(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def on_history(function: Callable[..., None]) -> Callable[..., None]:
+    """Let a command name one object that may be gone; handed over as `live` where it is there."""
+
+    @_named
+    @live_option
+    @wraps(function)
+    def command(target: str, folder: Path | None, **options: Any) -> None:  # noqa: ANN401
+        flags = flags_taken(options)
+        named = _one(target)
+        if folder is not None:
+            found = Snapshot(folder).find(named, flags["namespace"] or "default")
+        else:
+            found = kubectl_with(flags).look(named)
+        function(target=named, namespace=flags["namespace"], live=found, **options)
+
+    return command
+
+
 def _named(command: Callable[..., None]) -> Callable[..., None]:
     namespace = click.option("-n", "--namespace", metavar="NAME", help="The object's namespace.")
     target = click.argument("target", metavar="TYPE/NAME")

@@ -1,11 +1,12 @@
 """The ledger as it was named on the command line."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from correlator.audit.log import AuditLog
 from correlator.causes import Causes, NoCauses
+from glasswarden.cli.drift.losses import Losses
 from glasswarden.cli.ledger.clusters import cluster_of
 from glasswarden.cli.ledger.masks import masks_at
 from glasswarden.ledger.address import open_ledger
@@ -18,15 +19,18 @@ def causes_from(
     keys: Path | None,
     cluster: str | None,
     policy: Policy,
-    audit: AuditLog | None = None,
+    audit: AuditLog | None,
+    losses: Losses,
 ) -> Iterator[Causes | NoCauses]:
     """Open the ledger at *address*, if one was named; *cluster* is its name there, if known.
 
-    Raises `LedgerError`.
+    One that cannot be opened is among *losses* then, and nothing is put down to anybody.
     """
-    if address is None:
-        yield NoCauses()
-        return
-    with closing(open_ledger(address, create=False)) as ledger:
-        name = cluster_of(ledger, cluster)
-        yield Causes(ledger, name, policy, masks_at(keys, address), audit)
+    with ExitStack() as opened:
+        causes: Causes | NoCauses = NoCauses()
+        if address is not None:
+            masks = masks_at(keys, address)
+            with losses.part("the ledger", is_source=False):
+                ledger = opened.enter_context(closing(open_ledger(address, create=False)))
+                causes = Causes(ledger, cluster_of(ledger, cluster), policy, masks, audit)
+        yield causes

@@ -9,14 +9,21 @@ import click
 
 from correlator.declared import Release, parse_address
 from correlator.filters import Filter
-from correlator.finding import joined
+from correlator.finding import Result, joined
 from correlator.live.source import Scope
 from correlator.sources import IMPORTS
 from glasswarden.cli.audit import audit_log_from, audit_log_option
 from glasswarden.cli.connection import access_to
 from glasswarden.cli.drift.argocd import argocd_options, argocd_source
 from glasswarden.cli.drift.causes import causes_from
-from glasswarden.cli.drift.passes import of_audit, of_cluster, of_folder, of_others
+from glasswarden.cli.drift.losses import Losses
+from glasswarden.cli.drift.passes import (
+    Asked,
+    imported,
+    of_cluster,
+    of_folder,
+    of_others,
+)
 from glasswarden.cli.drift.request import Request, explained
 from glasswarden.cli.drift.shown import FORMATS, exit_code_of, rendered
 from glasswarden.cli.drift.watching import watch
@@ -119,7 +126,7 @@ def command(
 
     With --audit-log, what got past the webhook is found too: writes of the emergency group, writes
     while the webhook was away, changes of the guard itself; and what no record explains is put down
-    to whom the log proves.
+    to whom the log proves. What is back as Git declares it is not told.
 
     Exits with 0, with 1 for drift if --exit-code is given, and with 2 if nothing could be compared.
     With --exit-code, findings to be ignored do not count, and what could not be looked at exits
@@ -132,8 +139,14 @@ def command(
         watched=is_watch,
         confirmed=confirm,
     )
-    if is_watch and audit_logs:
-        raise click.UsageError("--audit-log is read once, and does not go with --watch")
+    once = {
+        "--audit-log": audit_logs,
+        "--argocd": argocd["argocd_url"],
+        "--confirm": confirm,
+        "--import": imports,
+    }
+    if is_watch and (given := [option for option, value in once.items() if value]):
+        raise click.UsageError(f"--watch goes by Git alone, not by {' or '.join(given)}")
     if unexplained and ledger is None:
         raise click.UsageError("--unexplained needs a ledger to ask: --ledger")
     with explained():
@@ -146,25 +159,36 @@ def command(
             read_policy(policy_file) if policy_file else DEFAULT,
             confirm,
         )
+        losses = Losses()
         name = cluster or (request.policy.cluster if policy_file else None)
         with (
             audit_log_from(audit_logs, request.policy) as audit,
-            causes_from(ledger, keys, name, request.policy, audit) as causes,
+            causes_from(ledger, keys, name, request.policy, audit, losses) as causes,
         ):
             if is_watch:
+                losses.check()
                 server = ApiServer(access_to(kubeconfig), "glasswarden-drift")
                 watch(request, server, causes, form)
                 return
-            result = of_others(request, imports, causes.linker())
-            if audit is not None:
-                result = joined(result, of_audit(request, audit))
+            source = None
+            with losses.part("Argo CD", is_source=False):
+                source = argocd_source(app, request.policy, argocd)
+            told = imported(request, imports, losses)
+            asked = Asked(causes, losses, source, told, audit)
+            result = None
             # What others found can be linked without a cluster to look at.
-            source = argocd_source(app, request.policy, argocd)
             looks = bool(address or source) or (ledger is not None and not imports)
-            if looks and folder is not None:
-                result = joined(of_folder(request, folder, causes, source), result)
-            elif looks:
-                result = joined(of_cluster(request, kubeconfig, causes, source), result)
+            if looks:
+                where = "the cluster" if folder is None else f"--live {folder}"
+                with losses.part(where, is_source=False):
+                    result = (
+                        of_cluster(request, kubeconfig, asked)
+                        if folder is None
+                        else of_folder(request, folder, asked)
+                    )
+            result = result or of_others(request, asked)
+            losses.check()
+            result = joined(result, Result(incomplete=tuple(losses.incomplete)))
     click.echo(rendered(result, form))
     if exit_code:
         sys.exit(exit_code_of(result))

@@ -1,6 +1,7 @@
 """`--watch`: what is not as Git says, for a wall."""
 
 import time
+from dataclasses import replace
 from typing import Final
 
 import click
@@ -47,6 +48,7 @@ def _seen(request: Request, follower: Follower, causes: Causes | NoCauses, form:
     """Return what a pass finds, or why it finds nothing: a wall outlives an outage."""
     scene = request.scene()
     try:
+        scene = replace(scene, open_grants=causes.open_grants(scene.now))
         found = follower.run(scene, causes.linker())
     except (DeclaredUnreadable, ApiServerError, LedgerError) as error:
         return printable(f"Nothing could be looked at: {error}")

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from correlator.grants.grant import Field, Grant, State, ref_of_attempt
-from correlator.standing import WHOLE, Answer
+from correlator.standing import OBJECT, Answer
 from glasswarden.cli.breakglass.view import left
 from glasswarden.cli.ledger.log_output import UNLIMITED
 from glasswarden.cli.ledger.log_table import Line, change_in_words, lines_of, widths_of
@@ -105,7 +105,7 @@ def field_object(field: Field) -> str:
 
 def deed_of(field: Field) -> str:
     """Return what was done to a field, or to the whole object."""
-    if field.change.path != WHOLE.path:
+    if field.change.path != OBJECT:
         return change_in_words(field.change)
     return "deleted" if field.attempt.operation == "DELETE" else "created"
 

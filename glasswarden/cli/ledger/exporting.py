@@ -8,6 +8,7 @@ from typing import IO
 
 import click
 
+from glasswarden.cli.ledger.left_out import LeftOut
 from glasswarden.cli.ledger.options import existing, ledger_option, sentences
 from glasswarden.cli.ledger.progress import Progress
 from glasswarden.cli.times import MOMENT
@@ -25,7 +26,9 @@ from glasswarden.ledger.transfer import exported
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="The file to write; else the standard output.",
 )
+@click.pass_context
 def command(
+    ctx: click.Context,
     address: str,
     since: datetime | None,
     until: datetime | None,
@@ -35,15 +38,18 @@ def command(
     """Write the records as lines of JSON, oldest first.
 
     The same ledger gives the same bytes. A part of one (by time, by ticket) can be read and its
-    records verified one by one; only all of it is a ledger again.
+    records verified one by one; only all of it is a ledger again. What is stored and no line could
+    give back is left out, and said: the exit code is 1.
     """
-    progress = Progress(is_shown=output is not None)
+    progress, left_out = Progress(is_shown=output is not None), LeftOut("not exported")
     stream: AbstractContextManager[IO[bytes]] = nullcontext(sys.stdout.buffer)
     if output is not None:
         stream = output.open("wb")
     with sentences(), existing(address) as ledger, stream as lines:
-        for count, line in enumerate(exported(ledger, since, until, tickets), start=1):
+        found = exported(ledger, since, until, tickets, left_out)
+        for count, line in enumerate(found, start=1):
             lines.write(line)
             progress.tell(count, "records")
         lines.flush()
     progress.clear()
+    ctx.exit(1 if left_out.count else 0)

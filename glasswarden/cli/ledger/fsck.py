@@ -1,5 +1,6 @@
 """`glasswarden ledger fsck`: whether the ledger is what its writers left."""
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -11,7 +12,13 @@ import click
 import msgspec
 
 from glasswarden.cli.audit import audit_log_option
-from glasswarden.cli.ledger.options import existing, ledger_option, public_key_option
+from glasswarden.cli.ledger.options import (
+    existing,
+    keys_option,
+    ledger_option,
+    own_key,
+    public_key_option,
+)
 from glasswarden.cli.ledger.progress import Progress
 from glasswarden.cli.ledger.words import counted
 from glasswarden.cli.times import DURATION, MOMENT
@@ -23,6 +30,7 @@ from glasswarden.ledger.fsck.state import State, read_state, write_state
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.fsck.witness import compared
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.printable import printable
 
 SAVE_SECONDS: Final = 10
 """What a run that is killed has to do again."""
@@ -37,6 +45,7 @@ class CannotLook(click.ClickException):
 @click.command("fsck")
 @ledger_option
 @public_key_option
+@keys_option
 @audit_log_option
 @click.option(
     "--audit-lag",
@@ -62,6 +71,7 @@ def command(
     ctx: click.Context,
     address: str,
     public_keys: tuple[str, ...],
+    keys: Path | None,
     audit_logs: tuple[Path, ...],
     audit_lag: timedelta,
     cluster: str,
@@ -71,6 +81,9 @@ def command(
     quiet: bool,  # noqa: FBT001 - click hands it over by name
 ) -> None:
     """Verify that nothing recorded was edited, removed, reordered, forged or cut off.
+
+    Signatures count by --public-key; else by the key in --keys, by what --resume remembers, or by
+    the key beside an SQLite ledger.
 
     Exit code 0: nothing was found. 1: something was. 2: the ledger could not be looked at.
     """
@@ -82,8 +95,11 @@ def command(
         existing(address) as ledger,
         closing(read_logs(audit_logs)) as log,
     ):
+        if audit_logs and not log.events:
+            broken = counted(log.broken, "broken line")
+            raise CannotLook(f"the audit log has no finished request to compare with; {broken}")
         state = read_state(file) if file else State()
-        trust = Trust(frozenset(public_keys) or state.keys or None)
+        trust = Trust(_trusted(public_keys, keys, state, address) or None)
         saver = Saver(file, trust)
         run = Fsck(ledger, trust, state.places, since, lambda tally: _tick(printer, saver, tally))
         for finding in _findings(run, ledger, log, audit_lag, cluster, since):
@@ -91,6 +107,17 @@ def command(
         saver.save(run.tally)
         printer.end(run.tally, log if audit_logs else None, trust)
     ctx.exit(1 if printer.findings else 0)
+
+
+def _trusted(
+    public_keys: Sequence[str], keys: Path | None, state: State, address: str
+) -> frozenset[str]:
+    """Return whose signatures count: as was said now, or last time, or by the key at hand."""
+    if public_keys:
+        return frozenset(public_keys)
+    if keys is None and state.keys:
+        return state.keys
+    return own_key(keys, address)
 
 
 def _findings(
@@ -160,9 +187,9 @@ class Printer:
         self._progress.clear()
         if self._is_json:
             told = msgspec.to_builtins(finding) | {"sentence": finding.sentence}
-            click.echo(msgspec.json.encode(told))
+            click.echo(json.dumps(told))  # which takes any text, even what is no UTF-8
         else:
-            click.echo(str(finding))
+            click.echo(printable(str(finding)))
 
     def end(self, tally: Tally, log: AuditLog | None, trust: Trust) -> None:
         """Print what was looked at."""
@@ -180,6 +207,7 @@ class Printer:
             "records": tally.records,
             "chains": tally.chains,
             "closed": tally.closed,
+            "later": tally.later,
             "keys": sorted(tally.keys),
             "keys_checked": trust.keys is not None,
         }
@@ -198,6 +226,9 @@ class Printer:
         ends = f"({tally.closed:,} closed, {alive:,} open or killed)"
         verdict = counted(self.findings, "finding") if self.findings else "clean"
         told = [f"{verdict}: {counted(tally.records, 'record')} in {chains} {ends}"]
+        if tally.later:
+            later = counted(tally.later, "record")
+            told.append(f"{later} of a later version; only that one can verify all of them")
         if log is not None:
             broken = counted(log.broken, "broken line")
             told.append(f"audit log: {counted(log.events, 'event')}, {broken}")

@@ -16,6 +16,7 @@ from glasswarden.cli.ledger.options import (
 )
 from glasswarden.ledger.ledger import LegalHold
 from glasswarden.ledger.legal_hold import lift_hold, put_hold
+from glasswarden.printable import printable
 
 
 @click.group("hold")
@@ -64,4 +65,5 @@ def list_command(address: str) -> None:
     """List the legal holds in force, oldest first."""
     with sentences(), existing(address) as ledger:
         for hold in ledger.holds():
-            click.echo(f"{hold.ticket}\t{hold.since.isoformat()}\t{hold.by}\t{hold.why}")
+            cells = (hold.ticket, hold.since.isoformat(), hold.by, hold.why)
+            click.echo("\t".join(map(printable, cells)))

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 import click
+import msgspec
 
 from glasswarden.cli.ledger.log_table import HEADER, lines_of, row_of, widths_of
-from glasswarden.ledger.record import Record
+from glasswarden.ledger.record import Damaged, Record
 
 Write: TypeAlias = tuple[Record, ...]
 """The tries of one write, oldest first."""
@@ -81,5 +82,13 @@ FORMATS: Final[Mapping[str, Callable[[], Output]]] = {
 def _document(write: Write) -> dict[str, Any]:
     """Return the last try as it was recorded, with its digest and the ids of all tries."""
     last = write[-1]
-    recorded: dict[str, Any] = json.loads(last.body)
-    return recorded | {"digest": last.digest, "tries": [record.entry.id for record in write]}
+    return _recorded(last) | {"digest": last.digest, "tries": [record.entry.id for record in write]}
+
+
+def _recorded(record: Record) -> dict[str, Any]:
+    recorded: dict[str, Any]
+    if isinstance(record.entry, Damaged):
+        recorded = msgspec.to_builtins(record.entry)
+        return recorded | {"type": "damaged"}
+    recorded = json.loads(record.body)
+    return recorded | {"later": True} if record.is_later else recorded

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import click
 from msgspec import UNSET
 
-from glasswarden.ledger.record import Attempt, ChangedField, Cut, Record
+from glasswarden.ledger.record import AnyEntry, Attempt, ChangedField, Cut, Damaged, Record
 from glasswarden.printable import fitted, padded, printable, width_of
 
 GAP: Final = "  "
@@ -27,6 +27,8 @@ class Line(NamedTuple):
     color: str | None = None
 
 
+DAMAGED: Final = "it cannot be read; glasswarden ledger fsck says what is wrong with it"
+LATER: Final = "a later version wrote it; a later glasswarden can say more"
 HEADER: Final = Line(("TIME (UTC)", "VERDICT", "ACTOR", "VERB", "OBJECT", "TICKET"))
 
 
@@ -34,7 +36,7 @@ def row_of(record: Record, tries: int) -> Line:
     """Return the lines' content for a write whose last try is *record*."""
     attempt = record.entry
     if not isinstance(attempt, Attempt):
-        raise TypeError(f"{attempt.id} is no attempt")
+        return _without_content(attempt)
     verb = attempt.inferred_verb or attempt.operation.lower()
     cells = (
         f"{attempt.time:%Y-%m-%d %H:%M:%S}",
@@ -46,9 +48,23 @@ def row_of(record: Record, tries: int) -> Line:
     )
     return Line(
         tuple(map(printable, cells)),
-        tuple(map(printable, _details(attempt))),
+        (*map(printable, _details(attempt)), *([LATER] if record.is_later else [])),
         COLORS.get(attempt.verdict),
     )
+
+
+def _without_content(entry: AnyEntry) -> Line:
+    """Return what can be told of what cannot be read here: when, and where it stands."""
+    is_damaged = isinstance(entry, Damaged)
+    cells = (
+        f"{entry.time:%Y-%m-%d %H:%M:%S}",
+        "damaged" if is_damaged else "later",
+        "-",
+        "-",
+        f"{entry.writer}#{entry.sequence}",
+        "-",
+    )
+    return Line(tuple(map(printable, cells)), (DAMAGED if is_damaged else LATER,), "yellow")
 
 
 def widths_of(rows: Sequence[Line], least: Sequence[int]) -> list[int]:

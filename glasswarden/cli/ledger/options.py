@@ -12,7 +12,7 @@ import click
 
 from glasswarden.ledger.address import keys_beside, open_ledger
 from glasswarden.ledger.clerk import Clerk, clerk_of
-from glasswarden.ledger.errors import LedgerError
+from glasswarden.ledger.errors import AddressInvalid, KeyUnusable, LedgerError
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.signing import open_signer
 
@@ -93,6 +93,19 @@ def keys_folder(keys: Path | None, address: str) -> Path:
     """Return where the keys of the ledger at *address* are."""
     with sentences():
         return keys or keys_beside(address)
+
+
+def own_key(keys: Path | None, address: str) -> frozenset[str]:
+    """Return the public key in the folder *keys*, or beside the ledger; nothing if none is there.
+
+    A folder that was named must have one.
+    """
+    if keys is not None:
+        return frozenset({open_signer(keys).public_key})
+    try:
+        return frozenset({open_signer(keys_beside(address)).public_key})
+    except (AddressInvalid, KeyUnusable):
+        return frozenset()
 
 
 @contextmanager

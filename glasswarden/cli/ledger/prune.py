@@ -11,6 +11,7 @@ from glasswarden.cli.ledger.options import (
     existing,
     keys_option,
     ledger_option,
+    own_key,
     public_key_option,
     sentences,
 )
@@ -37,13 +38,14 @@ def command(
 ) -> None:
     """Cut the old beginnings of chains; a signed tombstone keeps the rest verifiable.
 
-    What belongs to a ticket under legal hold stays. A chain that does not verify is left alone, and
-    the exit code is 1.
+    What belongs to a ticket under legal hold stays. A chain that does not verify, by --public-key
+    or by the ledger's own key, is left alone, and the exit code is 1.
     """
     now = datetime.now(UTC)
-    trust = Trust(frozenset(public_keys) or None)
     pruned = refused = 0
     with sentences(), existing(address) as ledger, ExitStack() as stack:
+        # What others signed is not ours to bury, unless somebody says so.
+        trust = Trust(frozenset(public_keys) or own_key(keys, address) or None)
         clerk = None if dry_run else stack.enter_context(acting(ledger, address, keys, now))
         for each in prune(ledger, now - older_than, trust, clerk):
             if isinstance(each, Pruning):

@@ -11,12 +11,12 @@ def custom(name: str, mark: Mark, app: Mark | None = None) -> Engine:
     """
 
     def claim(subject: Subject) -> Owner | None:
-        value = subject.read(mark)
-        if not value or mark.value not in (None, value):
+        # A label without a value is a common way to say yes.
+        if not subject.carries(mark):
             return None
         if app is not None:
             return Owner(name, subject.read(app), None)
-        return Owner(name, value if mark.value is None else "", None)
+        return Owner(name, subject.read(mark) if mark.value is None else "", None)
 
     marks = (mark,) if app is None else (mark, app)
     return Engine(name, marks=marks, signs=(mark,), claim=claim)

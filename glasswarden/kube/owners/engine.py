@@ -54,6 +54,11 @@ class Subject:
         value = self.annotations.get(key)
         return value if isinstance(value, str) else ""
 
+    def carries(self, mark: Mark) -> bool:
+        """Tell whether *mark* is there, with its only value if it has one, or else with any."""
+        found = (self.labels if mark.kind == "label" else self.annotations).get(mark.key)
+        return isinstance(found, str) and mark.value in (None, found)
+
     def read(self, mark: Mark) -> str:
         """Return the value found where *mark* stands."""
         return self.label(mark.key) if mark.kind == "label" else self.annotation(mark.key)

@@ -22,7 +22,7 @@ from glasswarden.ledger.fsck.row import faults_of
 from glasswarden.ledger.fsck.testimony import Claim
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Row
-from glasswarden.ledger.record import GENESIS, AnyEntry, Closed, Foreign, Opened, Tombstone
+from glasswarden.ledger.record import GENESIS, AnyEntry, Closed, Opened, Tombstone, is_later
 
 LIST_OF_CHAINS: Final = "the ledger's list of chains"
 """Who claims what is not signed: the database itself."""
@@ -57,6 +57,9 @@ class ChainCheck:
         self.sequence = anchor.sequence - 1 if anchor else 0
         """The last place that was seen."""
         self.records = 0
+        self.later = 0
+        """How many of them a later version of the program wrote."""
+
         self.is_closed = False
         self._verified = (anchor.sequence, anchor.digest) if anchor else None
         self._trust = trust
@@ -76,7 +79,12 @@ class ChainCheck:
         """Return what is wrong with *row*, or with what is missing before it."""
         self.records += 1
         entry, found = faults_of(row, self._trust)
+        if entry is not None and is_later(entry):
+            self.later += 1
         sequence = row.columns.sequence
+        if sequence < 1:
+            self._is_clean = False
+            return found or [self._forged(row, "it stands before the beginning of its chain")]
         if entry is not None and not found and self._follows(entry):
             self.sequence, self._id, self._prev = sequence, entry.id, row.digest
             if self._is_clean:
@@ -113,12 +121,13 @@ class ChainCheck:
 
     def _survivor(self, row: Row) -> list[Finding]:
         """Return what is wrong with a record that stayed where others were pruned."""
-        place = {"chain": self.chain, "sequence": row.columns.sequence, "id": row.columns.id}
-        digest = self._kept.pop(row.columns.sequence, None)
+        sequence, record = row.columns.sequence, row.columns.id
+        digest = self._kept.pop(sequence, None)
         if digest is None:
-            return [Unpruned(**place)]  # type: ignore[arg-type]  # a place
+            return [Unpruned(chain=self.chain, sequence=sequence, id=record)]
         if digest != row.digest:
-            return [Contradicted(**place, by="the tombstone")]  # type: ignore[arg-type]
+            by = "the tombstone"
+            return [Contradicted(chain=self.chain, sequence=sequence, id=record, by=by)]
         return []
 
     def _linked(self, row: Row, entry: AnyEntry | None, *, is_judged: bool) -> list[Finding]:
@@ -132,23 +141,22 @@ class ChainCheck:
             missing, through = self.sequence + 1, sequence - 1
             found.append(Removed(chain=self.chain, sequence=missing, through=through))
         elif entry is not None and is_judged:
-            found += self._joint(entry)
+            found += self._joint(row, entry)
         if self.is_closed:
-            why = "it follows the end of its chain"
-            found.append(Forged(chain=self.chain, sequence=sequence, id=record, why=why))
+            found.append(self._forged(row, "it follows the end of its chain"))
         self.sequence, self._id = sequence, record
         self._prev = row.digest if is_judged else None
         self.is_closed = self.is_closed or isinstance(entry, Closed)
         return found
 
-    def _joint(self, entry: AnyEntry) -> list[Finding]:
-        """Return what is wrong with what *entry* says it follows."""
+    def _joint(self, row: Row, entry: AnyEntry) -> list[Finding]:
+        """Return what is wrong with what *row*, which says *entry*, follows by its own word."""
         found: list[Finding] = []
         sequence = entry.sequence
         if self._prev not in (None, entry.prev):
             if sequence == 1:
                 why = "the first of a chain follows nothing, but it names a record before"
-                found.append(Forged(chain=self.chain, sequence=1, id=entry.id, why=why))
+                found.append(self._forged(row, why))
             elif sequence == self._through + 1:
                 found.append(
                     Contradicted(
@@ -157,10 +165,14 @@ class ChainCheck:
                 )
             else:
                 found.append(Replaced(chain=self.chain, sequence=sequence - 1, id=self._id))
-        if sequence == 1 and not isinstance(entry, Opened | Foreign):
-            why = "its chain does not begin with a signed opening"
-            found.append(Forged(chain=self.chain, sequence=1, id=entry.id, why=why))
+        # Nor with a kind of record that is not known here: anybody can invent one.
+        if sequence == 1 and not isinstance(entry, Opened):
+            found.append(self._forged(row, "its chain does not begin with a signed opening"))
         return found
+
+    def _forged(self, row: Row, why: str) -> Finding:
+        place = row.columns
+        return Forged(chain=self.chain, sequence=place.sequence, id=place.id, why=why)
 
     @property
     def verified(self) -> Place | None:

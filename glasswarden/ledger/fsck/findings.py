@@ -1,7 +1,5 @@
 """What can be wrong with a ledger: one type each, and one sentence that names the place."""
 
-from typing import TypeAlias
-
 import msgspec
 
 
@@ -180,24 +178,3 @@ class WitnessDiffers(Finding, frozen=True, kw_only=True, tag="witness-differs"):
 
     def _told(self) -> str:
         return f"record {self.id} is not the one that audit event {self.audit_id} witnessed"
-
-
-AnyFinding: TypeAlias = (
-    Edited
-    | Replaced
-    | Contradicted
-    | ColumnMismatch
-    | Unreadable
-    | Removed
-    | Reordered
-    | DuplicatePlace
-    | CutTail
-    | MissingChain
-    | Forged
-    | HeadMismatch
-    | Unpruned
-    | HoldMismatch
-    | Unwitnessed
-    | RecordMissing
-    | WitnessDiffers
-)

@@ -35,6 +35,9 @@ class Tally:
     closed: int = 0
     """How many of them end with a signed closing; the others run still, or were killed."""
 
+    later: int = 0
+    """How many records a later version wrote: what they mean is not verified, their place is."""
+
     keys: frozenset[str] = frozenset()
     places: dict[str, Place] = field(default_factory=dict)
     """How far each chain was verified."""
@@ -64,7 +67,9 @@ class Fsck:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, chain by chain."""
+        # Before the signed records: what the list says by now, one of them says too.
         heads = {head.writer: head for head in self._ledger.heads()}
+        witnessed = self._ledger.witnessed()
         self.testimony = heard_in(self._ledger.signed(), self._trust)
         self.tally.keys = frozenset(self.testimony.keys)
         anchors = self._anchors(heads)
@@ -77,6 +82,7 @@ class Fsck:
             if check.records and check.sequence > (heads[chain].sequence if chain in heads else 0):
                 ends[chain] = check.sequence
         yield from self._unlisted(ends)
+        yield from self._unnamed(witnessed)
         yield from self._holds()
 
     def _anchors(self, heads: Mapping[str, Head]) -> dict[str, Place]:
@@ -113,8 +119,9 @@ class Fsck:
 
     def _read(self, check: ChainCheck, anchor: Place | None) -> Iterator[Finding]:
         """Yield what is wrong with one chain."""
-        before = anchor.sequence - 1 if anchor else 0
-        yield from self._earlier(check.chain, before)
+        before = anchor.sequence - 1 if anchor else None
+        if before is not None:
+            yield from self._earlier(check.chain, before)
         seen, tally = self.tally.records, self.tally
         for row in self._ledger.rows(check.chain, before):
             if found := check.see(row):
@@ -126,6 +133,7 @@ class Fsck:
         yield from check.end()
         tally.records = seen + check.records
         tally.closed += check.is_closed
+        tally.later += check.later
         tally.done += 1
         self._remember(check)
         self._tick(tally)
@@ -136,7 +144,12 @@ class Fsck:
             self.tally.places[check.chain] = place
 
     def _earlier(self, chain: str, before: int) -> Iterator[Finding]:
-        """Yield what is wrong with places that are not read again, though somebody names them."""
+        """Yield what is wrong with places that are not read again, though somebody names them.
+
+        Or with those that no chain has: what stands there was never read.
+        """
+        for misplaced in self._ledger.rows(chain, through=min(before, 0)):
+            yield from ChainCheck(chain, self._trust).see(misplaced)
         for claim in self.testimony.claims.get(chain, ()):
             if claim.sequence > before or self._is_cut(chain, claim.sequence):
                 continue
@@ -148,8 +161,7 @@ class Fsck:
                 yield Contradicted(chain=chain, sequence=claim.sequence, id=record, by=claim.by)
 
     def _at(self, chain: str, sequence: int) -> Row | None:
-        row = next(self._ledger.rows(chain, sequence - 1), None)
-        return row if row is not None and row.columns.sequence == sequence else None
+        return next(self._ledger.rows(chain, sequence - 1, sequence), None)
 
     def _unlisted(self, ends: Mapping[str, int]) -> Iterator[Finding]:
         """Yield the chains that go on behind where the list of chains says that they end.
@@ -164,10 +176,20 @@ class Fsck:
                 why = f"ends this chain at {listed[chain]}, but it goes on to {end}"
                 yield HeadMismatch(chain=chain, sequence=end, why=why)
 
+    def _unnamed(self, witnessed: Mapping[str, int]) -> Iterator[Finding]:
+        """Yield the chains that the next opening will not name, although none has named them yet.
+
+        Such a chain could be removed later, and nobody would miss it.
+        """
+        for chain, place in sorted(witnessed.items()):
+            if place > self.testimony.reach(chain):
+                why = f"says that an opening named this chain at {place}, but no trusted one did"
+                yield HeadMismatch(chain=chain, sequence=place, why=why)
+
     def _holds(self) -> Iterator[Finding]:
         """Yield where the legal holds in force are not those that were recorded."""
         in_force = {hold.ticket for hold in self._ledger.holds()}
-        recorded = {ticket for ticket, holds in self.testimony.holds.items() if holds}
+        recorded = self.testimony.held
         for ticket in sorted(in_force - recorded):
             yield HoldMismatch(ticket=ticket, why="is in force, but no signed record says so")
         for ticket in sorted(recorded - in_force):

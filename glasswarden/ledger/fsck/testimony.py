@@ -29,11 +29,22 @@ class Testimony:
     stones: dict[str, Tombstone] = field(default_factory=dict)
     """The last cut of each chain."""
 
-    holds: dict[str, bool] = field(default_factory=dict)
-    """Whether a ticket's records are to be kept, as was last decided."""
+    holds: dict[str, Held] = field(default_factory=dict)
+    """What was last decided about keeping a ticket's records."""
 
     keys: set[str] = field(default_factory=set)
     """Whose signatures were found, trusted or not."""
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The tickets whose records are to be kept."""
+        return frozenset(ticket for ticket, held in self.holds.items() if held.in_force)
+
+    def reach(self, chain: str) -> int:
+        """Return the farthest place of *chain* that anybody has signed for."""
+        stone = self.stones.get(chain)
+        named = (claim.sequence for claim in self.claims.get(chain, ()))
+        return max((stone.through if stone else 0, *named))
 
     @property
     def pruned_before(self) -> datetime | None:
@@ -52,7 +63,7 @@ class Testimony:
                 if before is None or _reach(stone) >= _reach(before):
                     self.stones[stone.chain] = stone
             case Held() as held:
-                self.holds[held.ticket] = held.in_force
+                self.holds[held.ticket] = held
             case _:
                 pass
 

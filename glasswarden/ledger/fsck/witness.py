@@ -1,6 +1,6 @@
 """The ledger and its outside witness: what either knows, the other must know too."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -12,7 +12,10 @@ from glasswarden.ledger.ledger import Ledger, Row
 from glasswarden.ledger.record import Attempt, new_id, read_record
 
 CLOCKS_APART: Final = timedelta(hours=1)
-"""How far the clocks of the API server and the webhook may differ."""
+"""How far the clocks of the API server and the webhook usually differ at most.
+
+Records that are older still are found one by one, which takes longer.
+"""
 
 
 class Covered(NamedTuple):
@@ -28,18 +31,23 @@ class Covered(NamedTuple):
 
 
 def differences(
-    rows: Iterable[Row], witnesses: Iterable[Witness], covered: Covered
+    rows: Iterable[Row],
+    witnesses: Iterable[Witness],
+    covered: Covered,
+    find: Callable[[str], Row | None],
 ) -> Iterator[Finding]:
-    """Yield what only one side knows; both come by id, and are walked through side by side."""
+    """Yield what only one side knows; both come by id, and are walked through side by side.
+
+    What is not among *rows* is looked up by *find*: a clock that was put back leaves records that
+    are far older than their witnesses.
+    """
     left = iter(witnesses)
     witness = next(left, None)
     for row in rows:
         is_witnessed = False
         while witness is not None and witness.id <= row.columns.id:
-            if witness.id != row.columns.id:
-                yield _missing(witness)
-            elif witness.digest != row.digest:
-                yield _differs(witness, row)
+            known = row if witness.id == row.columns.id else find(witness.id)
+            yield from _objections(witness, known)
             is_witnessed = witness.id == row.columns.id
             witness = next(left, None)
         if not is_witnessed and _is_missed(row, covered):
@@ -47,7 +55,7 @@ def differences(
                 chain=row.columns.writer, sequence=row.columns.sequence, id=row.columns.id
             )
     while witness is not None:
-        yield _missing(witness)
+        yield from _objections(witness, find(witness.id))
         witness = next(left, None)
 
 
@@ -60,17 +68,17 @@ def _is_missed(row: Row, covered: Covered) -> bool:
     return isinstance(entry, Attempt) and covered.covers(entry)
 
 
-def _missing(witness: Witness) -> Finding:
-    return RecordMissing(id=witness.id, audit_id=witness.audit_id)
-
-
-def _differs(witness: Witness, row: Row) -> Finding:
-    return WitnessDiffers(
-        chain=row.columns.writer,
-        sequence=row.columns.sequence,
-        id=witness.id,
-        audit_id=witness.audit_id,
-    )
+def _objections(witness: Witness, row: Row | None) -> Iterator[Finding]:
+    """Yield what *witness* has to say against *row*, the record of that id, if there is one."""
+    if row is None:
+        yield RecordMissing(id=witness.id, audit_id=witness.audit_id)
+    elif witness.digest != row.digest:
+        yield WitnessDiffers(
+            chain=row.columns.writer,
+            sequence=row.columns.sequence,
+            id=witness.id,
+            audit_id=witness.audit_id,
+        )
 
 
 def compared(
@@ -93,5 +101,5 @@ def compared(
     witnesses = (witness for witness in log.witnesses() if witness.id >= first)
     covered = Covered(max(begin or log.since, log.since + lag), log.until - lag, cluster)
     # A witness may be of a record that is older than the log: the clocks are two.
-    earliest = begin or log.since - CLOCKS_APART
-    yield from differences(ledger.oldest_first(earliest), witnesses, covered)
+    rows = ledger.oldest_first(begin or log.since - CLOCKS_APART)
+    yield from differences(rows, witnesses, covered, ledger.find)

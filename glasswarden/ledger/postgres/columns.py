@@ -36,6 +36,7 @@ BY_WRITER: Final = """
 """The condition that finds the records of one chain by their index."""
 
 SELECTED: Final = _COLUMNS
+_ODD: Final = ("\0",)  # no searchable text has it
 
 
 def batch_of(records: Sequence[Record], bodies: Bodies) -> dict[str, list[Any]]:
@@ -58,8 +59,16 @@ def batch_of(records: Sequence[Record], bodies: Bodies) -> dict[str, list[Any]]:
 def row_of(found: Sequence[Any], bodies: Bodies) -> Row:
     """Return what `SELECTED` found."""
     id_, *columns, body, digest, signature, fields, keys = found
-    paths = tuple(sorted(fields))
-    # Without their numbers paths are no use: nothing is found by them.
-    known = paths if sorted(keys) == keys_of(paths) else ()
     found_columns = Indexed(str(id_), *columns)
-    return Row(found_columns, bodies.unpack(body), digest.hex(), signature, known)
+    paths = _paths_of(fields, keys)
+    return Row(found_columns, bodies.unpack(body), digest.hex(), signature, paths)
+
+
+def _paths_of(fields: list[Any], keys: list[Any]) -> tuple[str, ...]:
+    """Return the paths in *fields*, sorted; what we did not write is one odd path."""
+    try:
+        paths = tuple(sorted(fields))
+        # Without their numbers paths are no use: nothing is found by them.
+        return paths if sorted(keys) == keys_of(paths) else _ODD
+    except TypeError:  # nulls, or arrays in the array
+        return _ODD

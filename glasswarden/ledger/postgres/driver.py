@@ -1,7 +1,7 @@
 """Records in PostgreSQL."""
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -9,8 +9,9 @@ from typing import Any, Final, TypeAlias
 from psycopg import errors
 
 from glasswarden.ledger.bodies import Bodies
+from glasswarden.ledger.errors import HoldAdded
 from glasswarden.ledger.ledger import LegalHold, Row
-from glasswarden.ledger.postgres import appending
+from glasswarden.ledger.postgres import appending, moments
 from glasswarden.ledger.postgres.columns import BY_WRITER, SELECTED, row_of
 from glasswarden.ledger.postgres.migrate import check_version, dictionary_of
 from glasswarden.ledger.postgres.partitions import drop_empty, make_months
@@ -25,14 +26,20 @@ PAGE: Final = 500
 
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
+_FIRST: Final = -(2**63)
+_LAST: Final = 2**63 - 1
+"""The ends of what an int8 can count."""
+
 _ATTEMPTS: Final = 3
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 # With ties: where somebody forged a second record in one place, both are shown.
 _CHAIN: Final = f"""
     SELECT {SELECTED} FROM glasswarden.record WHERE {BY_WRITER}
-    AND sequence > %(after)s ORDER BY sequence FETCH FIRST {PAGE} ROWS WITH TIES
+    AND sequence >= %(first)s AND sequence <= %(through)s
+    ORDER BY sequence FETCH FIRST {PAGE} ROWS WITH TIES
 """  # noqa: S608 - names of columns
+_FIND: Final = f"SELECT {SELECTED} FROM glasswarden.record WHERE id = %s"  # noqa: S608
 _FROM: Final = f"""
     SELECT {SELECTED} FROM glasswarden.record WHERE id >= %s AND time >= %s ORDER BY id LIMIT {PAGE}
 """  # noqa: S608
@@ -77,6 +84,10 @@ class PostgresLedger:
         """Return the records that *question* wants, newest first, no more than its limit."""
         return self._records(*statement_of(question))
 
+    def found(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+        return self._rows(*statement_of(question, SELECTED))
+
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
         return self._records(OPEN_GRANTS, [searchable(cluster), now])
@@ -93,6 +104,21 @@ class PostgresLedger:
         """Return the ends of chains that moved since an `Opened` last named them."""
         return self._heads("WHERE sequence > witnessed")
 
+    def witnessed(self) -> dict[str, int]:
+        """Return how far each chain was named by an `Opened`, as the list of chains says."""
+        found = self._found("SELECT writer, witnessed FROM glasswarden.chain WHERE witnessed > 0")
+        return dict(found)
+
+    def unwitness(self, writer: str, through: int) -> None:
+        """Have the chain named again behind *through*: what named it farther on is gone."""
+        self._session.run(
+            lambda connection: connection.execute(
+                "UPDATE glasswarden.chain SET witnessed = least(witnessed, %s) WHERE writer = %s",
+                [through, writer],
+            ),
+            "written",
+        )
+
     def writers(self) -> list[str]:
         """Return whose records there are, sorted."""
         return [writer for (writer,) in self._found(_WRITERS)]
@@ -104,11 +130,19 @@ class PostgresLedger:
             yield from page
             last = page[-1].columns.id
 
-    def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
-        """Yield the rows of one chain in order of sequence, from behind *after*."""
-        while page := self._rows(_CHAIN, {"writer": writer, "after": after}):
+    def rows(
+        self, writer: str, after: int | None = None, through: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of one chain by sequence, from behind *after*, up to *through*."""
+        first = _FIRST if after is None else after + 1
+        bounds = {"writer": writer, "through": _LAST if through is None else through}
+        while page := self._rows(_CHAIN, bounds | {"first": first}):
             yield from page
-            after = page[-1].columns.sequence
+            first = page[-1].columns.sequence + 1
+
+    def find(self, record_id: str) -> Row | None:
+        """Return the row with this id."""
+        return next(iter(self._rows(_FIND, [record_id])), None)
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a page at a time."""
@@ -118,13 +152,22 @@ class PostgresLedger:
             yield from page
             page = self._rows(_AFTER, [page[-1].columns.id, start])
 
-    def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
+    def remove(
+        self,
+        writer: str,
+        through: int,
+        keep: Sequence[int],
+        stone: Record,
+        *,
+        held: Collection[str] = (),
+    ) -> None:
         """Take away the chain's places up to *through* but those in *keep*, and store *stone*."""
         cut = partial(
             _remove,
             gone={"writer": writer, "through": through, "keep": list(keep)},
             stone=stone,
             bodies=self._bodies,
+            held=held,
         )
         emptied = self._session.run(cut, "pruned")
         self._session.run(partial(drop_empty, partitions=emptied, now=stone.entry.time), "pruned")
@@ -178,12 +221,19 @@ class PostgresLedger:
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
     def _found(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        # Not prepared: which index is best depends on the values, and a plan should see them.
-        return self._session.run(
-            lambda connection: connection.execute(
-                statement.encode(), values, prepare=False, binary=True
-            ).fetchall()
-        )
+        return self._session.run(partial(_query, statement=statement.encode(), values=values))
+
+
+def _query(connection: Connection, statement: bytes, values: Values) -> list[tuple[Any, ...]]:
+    # Not prepared: which index is best depends on the values, and a plan should see them.
+    try:
+        return connection.execute(statement, values, prepare=False, binary=True).fetchall()
+    except errors.DataError as error:
+        if error.sqlstate is not None:  # the server's word, not that of our own reading
+            raise
+    with connection.cursor(binary=True) as cursor:
+        moments.accept_any(cursor)
+        return cursor.execute(statement, values, prepare=False).fetchall()
 
 
 def _append(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:
@@ -198,7 +248,11 @@ def _append(connection: Connection, records: Sequence[Record], bodies: Bodies) -
 
 
 def _remove(
-    connection: Connection, gone: Mapping[str, Any], stone: Record, bodies: Bodies
+    connection: Connection,
+    gone: Mapping[str, Any],
+    stone: Record,
+    bodies: Bodies,
+    held: Collection[str],
 ) -> list[str]:
     """Return the partitions that something was taken from."""
     make_months(connection, [stone.entry.id])
@@ -208,9 +262,19 @@ def _remove(
             connection.execute("SET LOCAL statement_timeout = 0")
             emptied = connection.execute(_CUT, gone).fetchall()
             appending.merge(connection, [stone], bodies)
+            _check_holds(connection, held)
     finally:
         connection.patience = type(connection).patience
     return [name for (name,) in emptied]
+
+
+def _check_holds(connection: Connection, held: Collection[str]) -> None:
+    """Raise `HoldAdded` where more is held than *held*; until the commit nobody can add to it."""
+    # At the end of the transaction: whoever puts a hold waits for the commit only, not for the cut.
+    connection.execute("LOCK TABLE glasswarden.legal_hold IN SHARE MODE")
+    found = connection.execute("SELECT ticket FROM glasswarden.legal_hold")
+    if unknown := {ticket for (ticket,) in found}.difference(held):
+        raise HoldAdded(f"a legal hold was put meanwhile: {', '.join(sorted(unknown))}")
 
 
 def _opened(connection: Connection) -> Bodies:

@@ -6,7 +6,7 @@ from psycopg import errors
 from psycopg.abc import Query
 
 from glasswarden import __version__
-from glasswarden.ledger.errors import MigrationNeeded
+from glasswarden.ledger.errors import LaterTables, MigrationNeeded
 from glasswarden.ledger.postgres.schema import MIGRATIONS
 from glasswarden.ledger.postgres.session import Connection, Session
 from glasswarden.ledger.postgres.target import parameters_of
@@ -102,7 +102,7 @@ def dictionary_of(connection: Connection) -> bytes:
 
 def _known(version: int) -> None:
     if version > VERSION:
-        raise MigrationNeeded(
+        raise LaterTables(
             f"the ledger has tables of version {version}, which this program, of {VERSION},"
             " does not know; run a later glasswarden"
         )

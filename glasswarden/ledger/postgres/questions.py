@@ -39,12 +39,14 @@ OPEN_GRANTS: Final = """
 """
 
 
-def statement_of(question: Question) -> tuple[str, list[Any]]:
+def statement_of(
+    question: Question, selected: str = "body, digest, signature"
+) -> tuple[str, list[Any]]:
     """Return *question* as a statement, and the values for its marks."""
     tests = list(_tests(question))
     conditions = " AND ".join(["type = 'attempt'", *(test for test, _ in tests)])
     statement = (
-        f"SELECT body, digest, signature FROM glasswarden.record WHERE {conditions}"  # noqa: S608
+        f"SELECT {selected} FROM glasswarden.record WHERE {conditions}"  # noqa: S608
         " ORDER BY id DESC LIMIT %s"
     )
     return statement, [value for _, values in tests for value in values] + [question.limit]

@@ -2,12 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from glasswarden.ledger.bodies import Bodies
-from glasswarden.ledger.errors import LedgerConflict
+from glasswarden.ledger.errors import HoldAdded, LedgerConflict
 from glasswarden.ledger.ledger import LegalHold, Row
 from glasswarden.ledger.question import Indexed, Question, fields_of, indexed, searchable
 from glasswarden.ledger.record import Head, Opened, Record, read_record
@@ -17,9 +17,11 @@ from glasswarden.ledger.sqlite.values import (
     EPOCH,
     bytes_of,
     first_id,
+    is_text,
     joined,
     microseconds_of,
     moment_of,
+    raw,
     restored,
     separated,
     stored,
@@ -27,6 +29,10 @@ from glasswarden.ledger.sqlite.values import (
 
 ROWS_AT_ONCE: Final = 500
 """A walk reads this many, then lets go: one long read keeps the write-ahead log from shrinking."""
+
+_FIRST: Final = -(2**63)
+_LAST: Final = 2**63 - 1
+"""The ends of what SQLite can count."""
 
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in Indexed._fields)
 _ROW: Final = f"{_COLUMNS}, fields, body, digest, signature"
@@ -99,9 +105,14 @@ class SqliteLedger:
         statement = statement_of(question)
         return self._records(statement.text, *statement.values)
 
+    def found(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+        statement = statement_of(question, _ROW)
+        return self._as_rows(self._session.query(statement.text, *statement.values))
+
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
-        return self._records(_OPEN_GRANTS, microseconds_of(now), cluster)
+        return self._records(_OPEN_GRANTS, microseconds_of(now), searchable(cluster))
 
     def gaps(self, cluster: str) -> list[Record]:
         """Return what says that writes to *cluster* went unrecorded, newest first."""
@@ -112,8 +123,23 @@ class SqliteLedger:
         return self._heads("sequence > 0")
 
     def unwitnessed(self) -> list[Head]:
-        """Return the ends of chains that moved since an `Opened` last named them."""
-        return self._heads("sequence > witnessed")
+        """Return the ends of chains that moved since an `Opened` last named them.
+
+        Not those whose names are no text: nobody could record them. fsck finds such a name.
+        """
+        return [head for head in self._heads("sequence > witnessed") if is_text(head.writer)]
+
+    def witnessed(self) -> dict[str, int]:
+        """Return how far each chain was named by an `Opened`, as the list of chains says."""
+        return dict(self._session.query("SELECT writer, witnessed FROM chain WHERE witnessed > 0"))
+
+    def unwitness(self, writer: str, through: int) -> None:
+        """Have the chain named again behind *through*: what named it farther on is gone."""
+        with self._session.transaction():
+            self._connection.execute(
+                "UPDATE chain SET witnessed = min(witnessed, ?) WHERE writer = CAST(? AS TEXT)",
+                (through, raw(writer)),
+            )
 
     def writers(self) -> list[str]:
         """Return whose records there are, sorted."""
@@ -126,11 +152,23 @@ class SqliteLedger:
             yield from found
             last = bytes_of(found[-1].columns.id)
 
-    def rows(self, writer: str, after: int = 0) -> Iterator[Row]:
-        """Yield the rows of one chain in order of sequence, from behind *after*."""
-        while found := self._rows("writer = ? AND sequence > ?", "sequence", writer, after):
+    def rows(
+        self, writer: str, after: int | None = None, through: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of one chain by sequence, from behind *after*, up to *through*."""
+        place = "writer = CAST(? AS TEXT) AND sequence <= ? AND"
+        name, end = raw(writer), _LAST if through is None else through
+        test = "sequence >= ?"
+        last: tuple[object, ...] = (_FIRST if after is None else after + 1,)
+        while found := self._rows(f"{place} {test}", "sequence, id", name, end, *last):
             yield from found
-            after = found[-1].columns.sequence
+            # With the id: where somebody forged a second record in one place, both are shown.
+            test = "(sequence, id) > (?, ?)"
+            last = (found[-1].columns.sequence, bytes_of(found[-1].columns.id))
+
+    def find(self, record_id: str) -> Row | None:
+        """Return the row with this id."""
+        return next(iter(self._rows("id = ?", "id", bytes_of(record_id))), None)
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""
@@ -140,9 +178,19 @@ class SqliteLedger:
             yield from found
             test, last = "id > ?", bytes_of(found[-1].columns.id)
 
-    def remove(self, writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
+    def remove(
+        self,
+        writer: str,
+        through: int,
+        keep: Sequence[int],
+        stone: Record,
+        *,
+        held: Collection[str] = (),
+    ) -> None:
         """Cut a chain's places up to *through* but those in *keep*; store *stone*, all at once."""
         with self._session.transaction():
+            if unknown := {hold.ticket for hold in self.holds()}.difference(held):
+                raise HoldAdded(f"a legal hold was put meanwhile: {', '.join(sorted(unknown))}")
             self._connection.execute(
                 "DELETE FROM record WHERE writer = ? AND sequence <= ?"
                 " AND sequence NOT IN (SELECT value FROM json_each(?))",
@@ -224,12 +272,11 @@ class SqliteLedger:
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
     def _rows(self, test: str, order: str, *values: object) -> list[Row]:
+        statement = f"SELECT {_ROW} FROM record WHERE {test} ORDER BY {order} LIMIT ?"  # noqa: S608
+        return self._as_rows(self._session.query(statement, *values, ROWS_AT_ONCE))
+
+    def _as_rows(self, found: list[Any]) -> list[Row]:
         unpack = self._bodies.unpack
-        found = self._session.query(
-            f"SELECT {_ROW} FROM record WHERE {test} ORDER BY {order} LIMIT ?",  # noqa: S608
-            *values,
-            ROWS_AT_ONCE,
-        )
         return [
             Row(restored(columns), unpack(body), digest.hex(), signature, separated(fields))
             for *columns, fields, body, digest, signature in found

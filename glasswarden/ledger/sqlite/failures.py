@@ -19,3 +19,8 @@ def failure_of(path: Path, done: str, error: sqlite3.Error) -> LedgerUnavailable
     if code in _DAMAGE:
         return LedgerDamaged(f"{said}; restore it from a copy")
     return LedgerUnavailable(said)
+
+
+def is_decoding_failure(error: sqlite3.Error) -> bool:
+    """Tell whether something is kept as text and is no UTF-8; that is Python's own error."""
+    return not hasattr(error, "sqlite_errorcode") and "decode" in str(error)

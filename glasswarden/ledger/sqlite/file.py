@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from glasswarden.ledger.bodies import Bodies
-from glasswarden.ledger.errors import LedgerMissing, LedgerUnavailable, MigrationNeeded
+from glasswarden.ledger.errors import LaterTables, LedgerMissing, LedgerUnavailable, MigrationNeeded
 from glasswarden.ledger.sqlite import schema
 from glasswarden.ledger.sqlite.driver import SqliteLedger
 from glasswarden.ledger.sqlite.failures import failure_of
@@ -102,6 +102,11 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     application, version = schema.mark_of(connection)
     if application != schema.APPLICATION:
         raise LedgerMissing(f"{path} is no ledger")
+    if version > schema.VERSION:
+        raise LaterTables(
+            f"the ledger {path} has tables of version {version}, which this program, of"
+            f" {schema.VERSION}, does not know; run a later glasswarden"
+        )
     if version != schema.VERSION:
         raise MigrationNeeded(
             f"the ledger {path} has tables of version {version}, this program of {schema.VERSION};"

@@ -34,8 +34,8 @@ class Clause(NamedTuple):
     values: tuple[object, ...] = ()
 
 
-def statement_of(question: Question) -> Clause:
-    """Return the statement for *question*: body, digest and signature, newest first."""
+def statement_of(question: Question, selected: str = "body, digest, signature") -> Clause:
+    """Return the statement for *question*: what is *selected* of its answers, newest first."""
     source = _source(question)
     tests = [Clause("type = 'attempt'"), *_columns(question.columns), *_bounds(question)]
     if question.granted:
@@ -43,7 +43,7 @@ def statement_of(question: Question) -> Clause:
     if question.field is not None:
         tests.append(_field(question.field))
     text = (
-        f"SELECT body, digest, signature FROM {source.text}"  # noqa: S608 - our own words
+        f"SELECT {selected} FROM {source.text}"  # noqa: S608 - our own words
         f" WHERE {' AND '.join(test.text for test in tests)} ORDER BY id DESC LIMIT ?"
     )
     values = (value for clause in (source, *tests) for value in clause.values)

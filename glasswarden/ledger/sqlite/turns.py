@@ -24,21 +24,24 @@ class Turns:
     """This process's place in the queue for the file at *path*."""
 
     def __init__(self, path: Path, seconds: float) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._gate = _Lock(path.with_name(f"{path.name}-gate"))
         self._turn = _Lock(path.with_name(f"{path.name}-turn"))
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Wait for this process's turn, and end it on leaving; raise `TurnTimeout` or `OSError`."""
-        latest = time.monotonic() + self._seconds
-        self._gate.acquire(self._seconds)
+    def taken(self) -> Iterator[float]:
+        """Wait for this process's turn, and end it on leaving; raise `TurnTimeout` or `OSError`.
+
+        What is given is the seconds that are left to wait for others.
+        """
+        latest = time.monotonic() + self.seconds
+        self._gate.acquire(self.seconds)
         try:
             self._turn.acquire(latest - time.monotonic())
         finally:
             self._gate.release()
         try:
-            yield
+            yield max(0.0, latest - time.monotonic())
         finally:
             self._turn.release()
 

@@ -54,6 +54,24 @@ def separated(fields: bytes) -> tuple[str, ...]:
     return tuple(sorted(paths)) if joined(paths) == fields else (text,)
 
 
+def any_text(stored: bytes) -> str:
+    """Return *stored* as text, whatever it is: SQLite does not look at what it is told is text.
+
+    What is no UTF-8 becomes a text that no record has, and `raw` makes of it what it was.
+    """
+    return stored.decode(errors="surrogateescape")
+
+
+def raw(text: str) -> bytes:
+    """Return the bytes that `any_text` made *text* of."""
+    return text.encode(errors="surrogateescape")
+
+
+def is_text(text: str) -> bool:
+    """Tell whether what `any_text` returned was UTF-8."""
+    return raw(text) == text.encode(errors="replace")
+
+
 def stored(columns: Indexed) -> tuple[object, ...]:
     """Return *columns* as they are kept."""
     expires = columns.grant_expires

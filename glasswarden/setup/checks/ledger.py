@@ -11,6 +11,7 @@ from typing import Final
 from glasswarden.ledger.address import file_of, is_postgres, open_ledger
 from glasswarden.ledger.errors import (
     DriverMissing,
+    LaterTables,
     LedgerError,
     LedgerMissing,
     MigrationNeeded,
@@ -31,6 +32,7 @@ LEAST_BYTES: Final = 256_000_000
 
 _ADVICE: Final[dict[type[LedgerError], str]] = {
     MigrationNeeded: "glasswarden ledger migrate",
+    LaterTables: "run the version of the program that made the tables",
     LedgerMissing: "is the address the webhook's own? --ledger",
     DriverMissing: "install glasswarden[postgres] on this machine",
 }

@@ -108,6 +108,7 @@ def test_dead_line(
         documented_bound_s=BOUND_SECONDS,
         believed_for_s=stale,
     )
+    assert stale <= BOUND_SECONDS
 
 
 def is_guarded_again(stand: Stand, namespace: str) -> bool:

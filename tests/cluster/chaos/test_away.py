@@ -9,7 +9,7 @@ import pytest
 from glasswarden.cluster.objects import objects_from
 from tests.chaos import Note
 from tests.cluster.applications import by_flux, deployment
-from tests.cluster.chaos.stand import Stand, deploy, new_stand
+from tests.cluster.chaos.stand import HEAD, Stand, deploy, new_stand
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN
 from tests.cluster.kubectl import Caller
@@ -75,7 +75,7 @@ def test_only_who_is_guarded_against_notices(
     assert {who: tally.failures for who, tally in passing.items() if tally.failures} == {}
     assert len(refused.failures) == refused.calls == WRITES
     assert all('failed calling webhook "guard.glasswarden.io"' in each for each in refused.failures)
-    assert_reported(cluster, namespace, stand.folder)
+    assert_reported(stand, namespace)
 
 
 def tally_of(caller: Caller, namespace: str, name: str, key: str = "tick") -> Tally:
@@ -104,23 +104,41 @@ def image_of(cluster: ControlPlane, namespace: str, name: str) -> str:
     return image
 
 
-def assert_reported(cluster: ControlPlane, namespace: str, folder: Path) -> None:
-    """See that the emergency group's write is found as drift, and that the audit log says whose."""
+def assert_reported(stand: Stand, namespace: str) -> None:
+    """See that the emergency group's writes are found, as drift and each by the audit log."""
+    cluster, folder = stand.cluster, stand.folder
     declared = by_flux(deployment("web", namespace), "shop")
     declared["spec"]["paused"] = True
     git = folder / "git"
     git.mkdir()
     (git / "web.json").write_text(json.dumps(declared))
+    log = folder / "audit.log"
+    log.write_text("".join(json.dumps(event) + "\n" for event in cluster.audit_events()))
     command = [*GLASSWARDEN, "drift", "--git", str(git), "--format", "json", "-n", namespace]
+    command += ["--audit-log", str(log), "--policy", str(stand.policy)]
     command += ["--kubeconfig", str(cluster.kubeconfig("admin"))]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "by-hand" in found
-    writers = {
-        event["user"]["username"]
-        for event in cluster.audit_events()
-        if event["verb"] == "patch"
-        and event.get("objectRef", {}).get("namespace") == namespace
-        and "by-hand" in json.dumps(event.get("requestObject", ""))
-        and event["responseStatus"]["code"] == 200
-    }
-    assert writers == {"lead"}
+    told = [
+        (each["object"]["name"], each["link"]["actor"], each["response"])
+        for each in json.loads(found)["findings"]
+        if each["source"] == "audit" and "emergency group" in each["link"]["why"]
+    ]
+    assert told == [("web", "lead", "alert")] * WRITES
+
+
+def test_where_nothing_is_enforced_nobody_at_all_notices(
+    cluster: ControlPlane, tmp_path: Path, flux_account: Caller, namespace: str, chaos: Note
+) -> None:
+    stand = new_stand(cluster, tmp_path, f"{HEAD}mode: audit\nreconcilers: audit\n")
+    deploy(flux_account, namespace, "web")
+    replica = stand.replica()
+    with replica, stand.asked_at(replica.port):
+        replica.kill_all()
+        tally = tally_of(cluster.as_("developer"), namespace, "web", key="by-hand")
+    chaos(
+        "webhook down, nothing enforced",
+        guarded_direct_writes=tally.calls,
+        refused=len(tally.failures),
+    )
+    assert (tally.calls, tally.failures) == (WRITES, [])

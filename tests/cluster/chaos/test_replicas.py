@@ -93,6 +93,27 @@ def test_rolling_restart(stand: Stand, namespace: str, chaos: Note) -> None:
     assert failures_of(tallies) == []
 
 
+def test_told_to_stop_while_the_service_still_sends(
+    stand: Stand, namespace: str, chaos: Note
+) -> None:
+    """SIGTERM without a preStop before it: the Service learns of the end by the probe alone."""
+    with two_replicas(stand, namespace) as (balancer, replicas, tallies):
+        for _ in range(ROUNDS):
+            for replica in replicas:
+                replica.stop()
+                some_more(tallies)
+                balancer.remove(replica.port)
+                bring_up(balancer, replica)
+                some_more(tallies)
+    chaos(
+        "SIGTERM while the Service still sends",
+        stops=2 * ROUNDS,
+        guarded_writes=writes_of(tallies),
+        failed=len(failures_of(tallies)),
+    )
+    assert failures_of(tallies) == []
+
+
 def test_upgrade_to_another_version(stand: Stand, namespace: str, chaos: Note) -> None:
     new = stand.folder / "new"
     another_version(new, "99.0.0")

@@ -145,6 +145,12 @@ class TestTheWayOfAWrite:
     ) -> None:
         assert Watch(POLICY).take(a_write(**differing)) is way
 
+    def test_a_reconciler_that_changed_nothing_is_trusted_all_the_same(self) -> None:
+        """What a grant holds stays as it is in the reconciler's write."""
+        flux = {"username": "system:serviceaccount:flux-system:kustomize-controller"}
+        idle = a_write(user=flux, requestURI="/apis?fieldManager=another")
+        assert Watch(POLICY).take(idle) is Way.TRUSTED
+
     def test_the_emergency_group_is_the_policys(self) -> None:
         user = {"username": "lead", "groups": ["leads"]}
         assert Watch(DEFAULT).take(a_write(user=user)) is Way.UNRECORDED
@@ -195,6 +201,14 @@ class TestParts:
         seen = watched(self.registration(0, "b3Vycw==", verb="create"), changed).sightings
         assert [each.actor for each in seen] == ([user] if is_seen else [])
         assert all("caBundle" in each.did for each in seen)
+
+    @pytest.mark.parametrize("resource", ["deployments", "statefulsets"])
+    def test_a_program_of_ours_that_is_scaled_to_nothing(self, resource: str) -> None:
+        ours = {"namespace": "glasswarden", "name": "glasswarden-webhook", "apiGroup": "apps"}
+        place = {**ours, "resource": resource, "subresource": "scale"}
+        scale = {"kind": "Scale", "spec": {"replicas": 0}}
+        [seen] = watched(audit_event(objectRef=place, responseObject=scale)).sightings
+        assert (seen.sort, seen.did) == (Sort.GUARD, "scaled it to 0")
 
     def test_a_deletion_is_seen_whoever_did_it_and_ends_when_it_is_made_good(self) -> None:
         flux = {"username": "system:serviceaccount:flux-system:kustomize-controller"}

@@ -43,6 +43,13 @@ def test_what_is_still_as_it_was_set_is_wanted_once() -> None:
     assert namespace_of(found.wanted) == "shop"
 
 
+def test_a_write_that_was_never_stored_hides_none_that_was() -> None:
+    first = wrote(1, REPLICAS, old=3, new=8)
+    found = chosen(live_web(replicas=8), first, wrote(2, REPLICAS, old=8, new=12))
+    [wanted] = found.wanted
+    assert (wanted.value, wanted.records) == (8, (first.id,))
+
+
 def test_what_was_set_again_or_refused_is_not() -> None:
     denied = wrote(2, REPLICAS, old=8, new=9, verdict="deny")
     found = chosen(live_web(replicas=5), wrote(1, REPLICAS, old=3, new=8), denied)

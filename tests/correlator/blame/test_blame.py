@@ -1,5 +1,6 @@
 """Each line of a live object has a name, a time and a ticket, as far as the evidence reaches."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,8 +8,10 @@ import yaml
 
 from correlator.audit.log import AuditLog
 from correlator.blame.attribute import History, Source
+from correlator.blame.declaration import declaration_of
 from correlator.blame.lines import lines_of, scalar
 from correlator.blame.render import render
+from correlator.declared import Declared, Manifests
 from correlator.link.drifted import Knowledge, Witness
 from glasswarden.kube.managed import entries_of
 from glasswarden.kube.objects import Object, ref_of
@@ -71,9 +74,44 @@ def test_a_record_proves_a_name() -> None:
     assert proven
 
 
+def test_the_reason_is_told_and_steers_no_terminal() -> None:
+    evil = {"ticket": "INC\x1b[2J", "reason": "checkout \x1b[31mis down"}
+    write = wrote(5, IMAGE, old="web:1", new="web:2", manager="kubectl-set", **evil)
+    [(margin, _, _)] = [each for each in blamed(write) if "image:" in each[1]]
+    assert margin.endswith(r"INC\x1b[2J: checkout \x1b[31mis down")
+    assert margin.isprintable()
+
+
+def test_an_account_keeps_its_whole_name() -> None:
+    account = "system:serviceaccount:flux-system:kustomize-controller"
+    write = wrote(5, IMAGE, old="web:1", new="web:2", manager="kubectl-set", actor=account)
+    [(margin, _, _)] = [each for each in blamed(write) if "image:" in each[1]]
+    assert margin.startswith(f"{account}  2026")
+    write = wrote(5, IMAGE, new="web:2", manager="kubectl-set", actor=f"a{'b' * 90}z")
+    [(margin, _, _)] = [each for each in blamed(write) if "image:" in each[1]]
+    assert margin.startswith("ab")
+    assert "bz  2026" in margin
+
+
+def test_a_line_that_is_as_git_says_has_its_revision() -> None:
+    obj = a_deployment()
+    declared = {**obj, "spec": {**obj["spec"], "replicas": 5}}
+    manifests = Manifests((Declared(declared, "web.yaml:1"),), revision="c0ffee" * 6 + "c0ff-dirty")
+    found = declaration_of(ref_of(obj), manifests)
+    assert found is not None
+    assert str(found) == "c0ffeec0ffee-dirty web.yaml:1"
+    assert found.says(parse_path(IMAGE), "web:2")
+    assert not found.says(parse_path("/spec/replicas"), 8)
+    assert not found.says(parse_path("/spec/paused"), False)
+    assert declaration_of(replace(ref_of(obj), name="other"), manifests) is None
+    line, other, *_ = lines_of(obj, (), lambda _path, value: value)
+    rendered = list(render([(line, None), (other, None)], [str(found), ""]))
+    assert [margin.strip() for margin, _, _ in rendered] == [str(found), ""]
+
+
 def test_managed_fields_only_hint() -> None:
     [(margin, _, proven)] = [each for each in blamed() if "image:" in each[1]]
-    assert margin.split() == ["kubectl-set", "2026-03-01", "12:05"]
+    assert margin.split() == ["[kubectl-set]", "2026-03-01", "12:05"]
     assert not proven
 
 

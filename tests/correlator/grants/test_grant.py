@@ -7,7 +7,7 @@ import pytest
 
 from correlator.grants.grant import Grant, State, grants_of
 from correlator.standing import Answer, Standing
-from glasswarden.ledger.record import Attempt
+from glasswarden.ledger.record import Attempt, ChangedField
 from tests.correlator.link.builders import at, wrote
 
 HALF_AN_HOUR = timedelta(minutes=30)
@@ -142,3 +142,15 @@ def test_an_object_that_came_or_went_is_owed_as_a_whole(operation: str) -> None:
     assert [field.change.path for field in grant.fields] == ["/"]
     assert grant.state(at(31)) is State.OVERDUE
     assert told(*story, live=Answer.YES, git=Answer.YES).state(at(31)) is State.SETTLED
+
+
+def test_a_write_that_was_never_stored_hides_no_debt() -> None:
+    """A record tells of an attempt: 8 is live, so 12 was not stored, or is gone again."""
+    story = (*STORY, granted(2, "used", "/spec/replicas", old=8, new=12))
+
+    def standing(_attempt: Attempt, change: ChangedField) -> Standing:
+        return Standing(Answer.YES if change.new == 8 else Answer.NO, Answer.NO)
+
+    [grant] = grants_of(story, standing)
+    assert grant.state(at(31)) is State.OVERDUE
+    assert [field.change.new for field in grant.fields] == [8]

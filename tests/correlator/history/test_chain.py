@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from correlator.audit.sighting import Sighting, Sort
 from correlator.history.chain import Fate, Step, chain_of
 from correlator.link.drifted import Knowledge, Witness
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.objects import Object
+from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.record import Attempt
 from tests.correlator.link.builders import UID, at, wrote
 from tests.kube.builders import a_deployment, an_entry, managed_by
@@ -113,3 +114,15 @@ def test_hidden_values_are_compared_by_their_masks_and_never_shown() -> None:
 def test_a_deletion_is_a_step_of_the_whole_object() -> None:
     [step] = chain(wrote(1, REPLICAS, operation="DELETE", changes=()))
     assert (step.path, step.operation) == ("/", "DELETE")
+
+
+def test_what_got_past_the_webhook_stands_in_its_place() -> None:
+    ref = Ref("apps", "v1", "Deployment", "shop", "web", UID)
+    past = Sighting(Sort.EMERGENCY, at(2), ref, "patched it", "lead", "outsider", "", "", "a1")
+    steps = chain_of([RESPONDER, DENIED], None, Knowledge(), past=[past])
+    named = [(str(step.fate), step.actor) for step in steps]
+    assert ("unrecorded", "outsider as lead") in named
+    step = next(step for step in steps if step.did)
+    assert (step.path, step.did, step.time) == ("/", "patched it", at(2))
+    assert step.evidence == "the audit log shows it, without a record (emergency)"
+    assert named.index(("unrecorded", "outsider as lead")) < named.index(("denied", "developer"))

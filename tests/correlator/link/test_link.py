@@ -254,6 +254,31 @@ class TestMovedOn:
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(3))
         assert self.found(write=write, holders=(FLUX_AT_5,)).state is State.UNEXPLAINED
 
+    def test_a_value_that_is_gone_may_have_been_there_again(self) -> None:
+        """Somebody set it, and took it away again: with it went all that managedFields had."""
+        removal = wrote(1, f"{ENV}[name=A]", old={"name": "A"}, generation=4)
+        noted = wrote(2, "/metadata/annotations/note", new="x", generation=4)
+        field = drifted(f"{ENV}[name=A]", ABSENT, declared={"name": "A"}, generation=6)
+        found = linked(field, noted, removal)
+        assert found.state is State.UNEXPLAINED
+        assert "spec was written 2 more times than records tell of" in found.why
+
+    @pytest.mark.parametrize(
+        ("live", "differing"),
+        [
+            pytest.param(6, {}, id="each write since is on record"),
+            pytest.param(9, {"entries": (scaled_by("autoscaler"),)}, id="somebody scales it"),
+            pytest.param(0, {}, id="nobody counts"),
+        ],
+    )
+    def test_but_not_where(self, live: int, differing: dict[str, Any]) -> None:
+        removal = wrote(1, f"{ENV}[name=A]", old={"name": "A"}, generation=4)
+        later = [wrote(n, "/spec/paused", new=n % 2 == 0, generation=3 + n) for n in (3, 2)]
+        field = drifted(
+            f"{ENV}[name=A]", ABSENT, declared={"name": "A"}, generation=live, **differing
+        )
+        assert linked(field, *later, removal).actor == "responder"
+
     def test_an_extension_counts(self) -> None:
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(3))
         more = wrote(2, "/", changes=(), grant="g1", grant_act="extended", grant_expires=at(9))

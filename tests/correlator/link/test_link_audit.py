@@ -53,6 +53,25 @@ def test_a_record_that_explains_it_comes_first() -> None:
     assert (found.state, found.actor) == (State.EXPLAINED, "responder")
 
 
+def test_but_not_before_somebody_who_set_the_same_value_later() -> None:
+    """The emergency group scaled away and back: nothing but the log can know."""
+    attempt = recorded(2, REPLICAS, old=3, new=8, manager="", subresource="scale")
+    mine = wrote(2, 8, way=Way.RECORDED, records=(attempt.id,))
+    away, back = wrote(3, 10), wrote(4, 8)
+    found = linked(drifted(REPLICAS, 8), back, away, mine, BEFORE, attempts=(attempt,))
+    assert (found.state, found.actor, found.records) == (State.UNEXPLAINED, "lead", ())
+    assert found.why.startswith("bypassed by the emergency group at ")
+
+
+def test_nor_where_somebody_may_have() -> None:
+    attempt = recorded(2, REPLICAS, old=3, new=8)
+    mine = wrote(2, 8, way=Way.RECORDED, records=(attempt.id,))
+    away, back = wrote(3, 10), wrote(4, 8, sent={"metadata": {}})
+    found = linked(drifted(REPLICAS, 8), back, away, mine, BEFORE, attempts=(attempt,))
+    assert (found.state, found.actor) == (State.UNEXPLAINED, "")
+    assert found.why.startswith("perhaps bypassed by the emergency group at ")
+
+
 @pytest.mark.parametrize(
     ("way", "state"),
     [(Way.EMERGENCY, State.UNEXPLAINED), (Way.TRUSTED, State.DELEGATED)],

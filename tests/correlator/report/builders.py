@@ -43,7 +43,9 @@ def history() -> list[Attempt]:
 
 
 def standing(_attempt: Attempt, change: ChangedField) -> Standing:
-    live = {IMAGE: Answer.YES, "/spec/replicas": Answer.NO}.get(change.path, Answer.UNKNOWN)
+    live = {IMAGE: Answer.YES, "/": Answer.YES, "/spec/replicas": Answer.NO}.get(
+        change.path, Answer.UNKNOWN
+    )
     return Standing(live, Answer.NO if live is Answer.YES else Answer.UNKNOWN)
 
 
@@ -60,7 +62,17 @@ def around(**differing: Any) -> Surroundings:  # noqa: ANN401 - any field
     why = "no record changes this field since recording began"
     fields: dict[str, Any] = {
         "standing": standing,
-        "unexplained": (Unexplained(subject=subject, path="/data/mode", why=why),),
+        "unexplained": (
+            Unexplained(
+                subject=subject,
+                path="/data/mode",
+                declared="primary",
+                live="standby",
+                why=why,
+                origin="settings.yaml:1",
+                command="kubectl get configmap/settings -n shop -o yaml --show-managed-fields",
+            ),
+        ),
         "integrity": Integrity(verdict=Answer.YES, statement="3 chains verified, nothing missing."),
         "incomplete": ("the audit log was not given",),
     }

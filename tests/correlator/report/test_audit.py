@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 
 from correlator.audit.sighting import Sighting, Sort
 from correlator.link.drifted import Witness
+from correlator.report.circle import circle_of
 from correlator.report.compose import compose
 from correlator.report.markdown import render_markdown
-from correlator.report.model import Report, Scope
+from correlator.report.model import Report, Scope, Unexplained
 from correlator.report.page import render_page
 from correlator.report.table import render_csv
+from correlator.report.timeline import timeline_of
 from correlator.report.unrecorded import unrecorded_in
 from correlator.standing import Answer
 from glasswarden.kube.objects import Ref
@@ -35,14 +38,15 @@ SEEN = Sighting(
     audit_id="a1",
     owner=Owner("flux", "shop", "flux-system"),
 )
+OTHERS = Owner("flux", "other", "flux-system")
 INCIDENT = Scope(ticket="INC-42")
 WRITE = granted(1, "/spec/replicas", old=5, new=8)
 
 
 def reported(witness: Witness | None = None, *sightings: Sighting) -> Report:
     known: dict[str, Any] = {"witnesses": {WRITE.id: witness}} if witness else {}
-    seen = unrecorded_in(sightings, INCIDENT, [WRITE], "test")
-    return compose(INCIDENT, [WRITE], around(**known, unrecorded=seen), at(60))
+    seen = unrecorded_in(sightings, circle_of(INCIDENT, [WRITE]), "test")
+    return compose(INCIDENT, [WRITE], around(**known, unexplained=(), unrecorded=seen), at(60))
 
 
 class TestWitness:
@@ -82,13 +86,52 @@ class TestUnrecorded:
         assert what in render_page(report, "")
         row = list(csv.DictReader(io.StringIO(render_csv(report))))[-1]
         assert (row["verdict"], row["clause"], row["actor"]) == ("unrecorded", "emergency", "lead")
-        assert "1 write without a record, by the audit log." in report.summary[3]
+        assert report.summary[0] == (
+            "INC-42: 2 writes by hand to 1 object, by lead and responder,"
+            " from 2026-03-01 12:01 to 12:02 UTC; 1 of them without a record, by the audit log."
+        )
+
+    def test_it_stands_among_what_happened(self) -> None:
+        report = reported(None, replace(SEEN, time=at(0.5)))
+        lines = render_markdown(report, "").splitlines()
+        first, second, *_ = [line for line in lines if line.startswith("- **2026")]
+        assert first == (
+            "- **2026-03-01 12:00:30** lead (posed as by outsider) from `10.0.0.7`:"
+            " patched Deployment shop/web, without a record (emergency)."
+        )
+        assert "responder: edit Deployment shop/web was allowed" in second
+        timeline = timeline_of(report)
+        assert timeline is not None
+        assert [mark.kind for mark in timeline.marks] == ["past", "allowed"]
+        assert [lane.name for lane in timeline.lanes] == ["lead", "responder"]
+
+    def test_a_report_of_nothing_else_does_not_say_that_nothing_was_changed(self) -> None:
+        scope = Scope(actor="lead")
+        seen = unrecorded_in([SEEN], circle_of(scope, []), "test")
+        report = compose(scope, [], around(unexplained=(), unrecorded=seen), at(60))
+        assert report.summary[0].startswith("lead: 1 write by hand to 1 object, by lead, at ")
+        assert timeline_of(report) is not None
+
+    def test_a_reconciler_s_write_is_not_by_hand(self) -> None:
+        report = reported(None, replace(SEEN, by_controller=True))
+        assert "by responder, at" in report.summary[0]
+
+    @pytest.mark.parametrize(("unexplained", "count"), [((), 0), (None, 1)])
+    def test_it_is_left_to_do_where_nobody_compared_with_git(
+        self, unexplained: tuple[Unexplained, ...] | None, count: int
+    ) -> None:
+        seen = unrecorded_in([SEEN], circle_of(INCIDENT, [WRITE]), "test")
+        report = compose(INCIDENT, [], around(unexplained=unexplained, unrecorded=seen), at(60))
+        assert len(report.obligations) == count
+        for each in report.obligations:
+            assert each.command == "glasswarden blame deployment/web -n shop --audit-log FILE"
 
     @pytest.mark.parametrize(
         ("scope", "differing", "is_in"),
         [
             (INCIDENT, {}, True),
-            (INCIDENT, {"ref": replace(WEB, name="other")}, False),
+            (INCIDENT, {"ref": replace(WEB, name="other")}, True),
+            (INCIDENT, {"ref": replace(WEB, name="other"), "owner": OTHERS}, False),
             (INCIDENT, {"time": at(59)}, True),
             (INCIDENT, {"time": at(200)}, False),
             (INCIDENT, {"ref": REGISTRATION, "sort": Sort.GUARD}, True),
@@ -96,6 +139,7 @@ class TestUnrecorded:
             (Scope(since=at(3)), {}, False),
             (Scope(until=at(1)), {}, False),
             (Scope(namespace="shop"), {}, True),
+            (Scope(namespace="shop"), {"time": at(200)}, True),
             (Scope(namespace="other"), {}, False),
             (Scope(app="shop"), {}, True),
             (Scope(app="other"), {}, False),
@@ -109,7 +153,7 @@ class TestUnrecorded:
         self, scope: Scope, differing: dict[str, Any], *, is_in: bool
     ) -> None:
         seen = replace(SEEN, **differing)
-        assert bool(unrecorded_in([seen], scope, [WRITE], "test")) is is_in
+        assert bool(unrecorded_in([seen], circle_of(scope, [WRITE]), "test")) is is_in
 
     def test_hostile_names_are_shown_and_not_obeyed(self) -> None:
         hostile = replace(SEEN, actor=HOSTILE, user=HOSTILE, source=HOSTILE, user_agent=HOSTILE)
@@ -117,7 +161,7 @@ class TestUnrecorded:
         page = render_page(report, "")
         assert "<script" not in page
         markdown = render_markdown(report, "")
-        assert "<script" not in markdown.replace("\\<", "")
+        assert "<script" not in re.sub(r"(`+).*?\1(?!`)", "", markdown).replace("\\<", "")
         for text in (page, markdown, render_csv(report)):
             assert "\x1b" not in text
         cells = [cell for row in csv.reader(io.StringIO(render_csv(report))) for cell in row]

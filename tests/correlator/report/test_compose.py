@@ -1,18 +1,50 @@
 """A report says what happened, what became of it, and what is left to do."""
 
+import shlex
+from typing import Any
+
+import pytest
+
+from correlator.link.drifted import Witness
 from correlator.report.compose import compose
-from correlator.report.model import Scope
-from correlator.standing import Answer, Standing
-from tests.correlator.link.builders import at
+from correlator.report.model import Report, Scope
+from correlator.report.summary import title_of
+from correlator.standing import Answer, Looked, Standing
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.ledger.record import Attempt
+from tests.correlator.link.builders import UID, at, wrote
 from tests.correlator.report.builders import IMAGE, around, granted, the_report
+
+REPLICAS = "/spec/replicas"
+
+
+def a_live(**spec: Any) -> Object:  # noqa: ANN401 - any field
+    metadata = {"name": "web", "namespace": "shop", "uid": UID}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def looked_at(
+    *attempts: Attempt,
+    live: Object | None = None,
+    git: Object | None = None,
+    **known: Any,  # noqa: ANN401 - any field of what is around
+) -> Report:
+    """Return the report about *attempts*, when *live* stands there and *git* declares it."""
+
+    def find(found: Object | None, _: Ref) -> Object | None:
+        return found
+
+    standing = Looked(lambda ref: find(live, ref), lambda ref: find(git, ref))
+    beside = around(**{"standing": standing, "unexplained": ()} | known)
+    return compose(Scope(ticket="INC-42"), attempts, beside, at(60))
 
 
 def test_the_summary_says_it_in_five_lines() -> None:
     assert the_report().summary == (
-        "INC-42: 6 writes by hand to 3 objects, by responder, from 2026-03-01 12:00 to 12:05 UTC.",
+        "INC-42: 5 writes by hand to 3 objects, by responder, from 2026-03-01 12:01 to 12:05 UTC.",
         "1 attempt refused, by developer.",
-        "Of 3 changed fields: 1 still live, 1 no longer live, 1 not looked at in the cluster.",
-        "1 obligation open. 1 drifted field unexplained.",
+        "Of 4 changed fields: 2 still live, 1 no longer live, 1 not looked at in the cluster.",
+        "3 obligations open. 1 drifted field unexplained.",
         "3 chains verified, nothing missing.",
     )
 
@@ -38,10 +70,10 @@ def test_hidden_values_stay_hidden() -> None:
 
 
 def test_what_is_live_and_not_in_git_is_left_to_do() -> None:
-    [obligation] = the_report().obligations
+    obligation, *_ = the_report().obligations
     assert obligation.path == IMAGE
     assert obligation.why == "overdue: still live, not in Git, and the grant has ended"
-    [obligation] = the_report(open_grants=frozenset({"g1"})).obligations
+    obligation, *_ = the_report(open_grants=frozenset({"g1"})).obligations
     assert obligation.why == "still live, not in Git; the grant is open"
 
 
@@ -50,7 +82,7 @@ def test_what_git_has_taken_over_is_not() -> None:
     report = compose(
         Scope(ticket="INC-42"),
         [granted(1, IMAGE, new="web:2")],
-        around(standing=lambda _attempt, _change: everywhere),
+        around(standing=lambda _attempt, _change: everywhere, unexplained=()),
         at(60),
     )
     assert report.obligations == ()
@@ -60,3 +92,109 @@ def test_a_report_about_nothing_says_so() -> None:
     report = compose(Scope(ticket="INC-43"), [], around(unexplained=()), at(60))
     assert report.summary[0] == "INC-43: nothing was changed by hand."
     assert report.summary[3] == "Nothing is known to be left to do."
+
+
+def test_what_no_record_explains_is_left_to_do_with_its_values_and_its_reason() -> None:
+    [unexplained] = the_report().unexplained
+    assert (unexplained.declared, unexplained.live) == ("primary", "standby")
+    last = the_report().obligations[-1]
+    assert (last.path, last.command) == ("/data/mode", unexplained.command)
+    assert last.why == (
+        "not as Git says, no record changes this field since recording began;"
+        " put it back, or change settings.yaml:1"
+    )
+
+
+class TestNeverStored:
+    """A record tells of an attempt: what was let in and not stored takes no word from anybody."""
+
+    FIRST = granted(1, REPLICAS, old=5, new=8)
+    SECOND = granted(2, REPLICAS, old=8, new=12)
+
+    @pytest.mark.parametrize(
+        "witnesses",
+        [
+            pytest.param({SECOND.id: Witness("responder", stored=False)}, id="by the audit log"),
+            pytest.param({}, id="by what is live"),
+        ],
+    )
+    def test_the_write_whose_value_is_live_has_the_last_word(
+        self, witnesses: dict[str, Witness]
+    ) -> None:
+        report = looked_at(
+            self.FIRST, self.SECOND, live=a_live(replicas=8), git=a_live(), witnesses=witnesses
+        )
+        [[first], [second]] = [write.changes for write in report.writes]
+        assert (first.superseded, first.live) == (False, Answer.YES)
+        assert (second.superseded, second.live) == (False, Answer.NO)
+        assert [each.path for each in report.obligations] == [REPLICAS]
+
+    def test_one_that_was_stored_keeps_it_whatever_came_after(self) -> None:
+        """Then whoever put the first value back is not on record, and it is not the first."""
+        stored = {self.SECOND.id: Witness("responder", stored=True)}
+        report = looked_at(self.FIRST, self.SECOND, live=a_live(replicas=8), witnesses=stored)
+        assert [write.changes[0].superseded for write in report.writes] == [True, False]
+
+
+class TestWholeObjects:
+    DELETED = granted(1, "/", operation="DELETE", changes=())
+    CREATED = granted(1, "/", operation="CREATE", changes=(), object_uid="")
+
+    def test_what_was_deleted_and_is_gone_while_git_declares_it(self) -> None:
+        report = looked_at(self.DELETED, git=a_live())
+        [obligation] = report.obligations
+        assert obligation.path == "/"
+        assert obligation.why == "overdue: still gone, still in Git, and the grant has ended"
+        assert obligation.command.endswith("--prune")
+
+    def test_what_was_created_and_git_knows_nothing_of(self) -> None:
+        report = looked_at(self.CREATED, live=a_live())
+        [obligation] = report.obligations
+        assert obligation.why == "overdue: still live, not in Git, and the grant has ended"
+        assert obligation.command == "kubectl get deployment/web -n shop -o yaml"
+
+    def test_nothing_is_owed_for_what_is_there_again_or_in_git(self) -> None:
+        assert looked_at(self.DELETED, live=a_live(), git=a_live()).obligations == ()
+        assert looked_at(self.CREATED, live=a_live(), git=a_live()).obligations == ()
+
+    def test_a_creation_that_was_taken_back_is_past(self) -> None:
+        deleted = granted(2, "/", operation="DELETE", changes=())
+        report = looked_at(self.CREATED, deleted)
+        assert [write.changes[0].superseded for write in report.writes] == [True, False]
+        assert report.obligations == ()
+
+
+def test_a_command_is_one_command_whatever_things_are_called() -> None:
+    write = wrote(1, REPLICAS, new=8, name="web; reboot", kind="$(id)", namespace="a b")
+    report = looked_at(write, live=a_live(replicas=8))
+    [obligation] = report.obligations
+    named = ["glasswarden", "blame", "$(id)/web; reboot", "-n", "a b"]
+    assert shlex.split(obligation.command) == named
+
+
+def test_a_command_names_the_files_that_were_looked_at() -> None:
+    files = ("--repo", ".", "--path", "deploy")
+    report = looked_at(granted(1, REPLICAS, new=8), live=a_live(replicas=8), repository=files)
+    [obligation] = report.obligations
+    assert obligation.command == "glasswarden backport --ticket INC-42 --repo . --path deploy"
+    report = looked_at(granted(1, REPLICAS, new=8), live=a_live(replicas=8))
+    assert report.obligations[0].command.endswith("--repo DIR --path FOLDER")
+
+
+def test_one_moment_is_no_span() -> None:
+    report = looked_at(granted(1, REPLICAS, new=8))
+    assert report.summary[0].endswith("by responder, at 2026-03-01 12:01 UTC.")
+
+
+def test_asking_for_a_grant_is_no_write() -> None:
+    asked = granted(1, "/", changes=(), grant_act="issued")
+    assert looked_at(asked).summary[0] == "INC-42: nothing was changed by hand."
+
+
+def test_the_bounds_of_a_time_are_said() -> None:
+    scope = Scope(namespace="shop", cluster="prod", since=at(0), until=at(30))
+    assert title_of(scope) == (
+        "Changes by hand: shop, cluster prod, since 2026-03-01 12:00 UTC,"
+        " until 2026-03-01 12:30 UTC"
+    )
+    assert compose(scope, [], around(), at(60)).summary[0].startswith("shop, cluster prod, since")

@@ -9,13 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from correlator.output.harmless import cell, code, code_cell, markdown
+from correlator.report.compose import compose
 from correlator.report.markdown import render_markdown
-from correlator.report.model import Report, as_json, schema
+from correlator.report.model import Report, Scope, as_json, schema
 from correlator.report.page import render_page
 from correlator.report.table import COLUMNS, render_csv
 from correlator.report.timeline import spread
-from correlator.report.words import markdown
-from tests.correlator.report.builders import HOSTILE, a_hostile_report, the_report
+from tests.correlator.link.builders import at
+from tests.correlator.report.builders import (
+    HOSTILE,
+    IMAGE,
+    a_hostile_report,
+    around,
+    granted,
+    the_report,
+)
 
 GOLDEN = Path(__file__).with_name("golden")
 RENEW = os.environ.get("GLASSWARDEN_RENEW") == "1"
@@ -70,7 +79,7 @@ class TestHostileText:
     def test_markdown_tables_keep_their_columns(self) -> None:
         lines = render_markdown(a_hostile_report(), "x").splitlines()
         rows = [line for line in lines if line.startswith("| ")]
-        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {10}
 
     @pytest.mark.parametrize(
         ("text", "shown"),
@@ -78,6 +87,38 @@ class TestHostileText:
     )
     def test_markdown_makes_no_list_of_it(self, text: str, shown: str) -> None:
         assert markdown(text) == shown
+
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("ask @team/ops now", "ask `@team/ops` now"),
+            ("a@b.example", "a@b.example"),
+            ("see https://evil.example/_x_?a=1", "see `https://evil.example/_x_?a=1`"),
+            ("www.evil.example", "`www.evil.example`"),
+            ("a & b", r"a \& b"),
+        ],
+    )
+    def test_markdown_calls_nobody_and_links_nowhere(self, text: str, shown: str) -> None:
+        assert markdown(text) == shown
+
+    @pytest.mark.parametrize(
+        ("text", "shown", "in_table"),
+        [("a|b", "`a|b`", r"`a\|b`"), ("", "", ""), ("`", "`` ` ``", "`` ` ``")],
+    )
+    def test_code_shows_what_was_written(self, text: str, shown: str, in_table: str) -> None:
+        assert (code(text), code_cell(text)) == (shown, in_table)
+
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("\N{FULLWIDTH EQUALS SIGN}1+1", "'\N{FULLWIDTH EQUALS SIGN}1+1"),
+            ("a;=1+1", "a;'=1+1"),
+            (" =1", " '=1"),
+            ("a; b=1", "a; b=1"),
+        ],
+    )
+    def test_csv_has_no_formula_in_any_cell_it_may_be_cut_into(self, text: str, shown: str) -> None:
+        assert cell(text) == shown
 
     def test_csv_has_no_formula(self) -> None:
         rows = list(csv.reader(io.StringIO(render_csv(a_hostile_report()))))
@@ -92,7 +133,39 @@ class TestHostileText:
 
 def test_breaking_the_glass_is_told_as_that() -> None:
     told = render_markdown(the_report(), TITLE)
-    assert "responder: broke the glass on Deployment shop/web was allowed" in told
+    assert "responder: broke the glass on Deployment shop/web (breakglass). INC-42" in told
+    issued = granted(1, "/spec/replicas", new=8, grant_act="issued", inferred_verb="scale")
+    told = render_markdown(compose(Scope(), [issued], around(), at(60)), TITLE)
+    assert "responder: broke the glass on Deployment shop/web, with scale (breakglass)" in told
+
+
+def test_the_tables_say_with_what_and_under_what_right() -> None:
+    for text in (render_markdown(the_report(), TITLE), render_page(the_report(), TITLE)):
+        assert "INC-42, grant g1" in text
+    refused = render_markdown(the_report(), TITLE).partition("## Refused")[2]
+    assert (
+        "| developer | kubectl-edit |  | Deployment shop/web | `/spec/replicas` | `5` | `9` |"
+        in (refused)
+    )
+
+
+def test_what_is_unexplained_is_told_with_its_values() -> None:
+    assert '`/data/mode`, `"primary"` → `"standby"`: no record' in (
+        render_markdown(the_report(), TITLE)
+    )
+    page = render_page(the_report(), TITLE)
+    assert '<code class="before">&#34;primary&#34;</code>' in page
+    row = list(csv.DictReader(io.StringIO(render_csv(the_report()))))[-1]
+    assert (row["verdict"], row["field"]) == ("unexplained", "/data/mode")
+    assert (row["before"], row["after"]) == ('"primary"', '"standby"')
+
+
+def test_several_clusters_are_told_apart() -> None:
+    attempts = [granted(1, IMAGE, new="web:2"), granted(2, IMAGE, new="web:2", cluster="other")]
+    report = compose(Scope(ticket="INC-42"), attempts, around(), at(60))
+    for text in (render_markdown(report, TITLE), render_page(report, TITLE)):
+        assert "Deployment shop/web in cluster test" in text
+        assert "Deployment shop/web in cluster other" in text
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,17 @@ def seen(**differing: Any) -> Seen:  # noqa: ANN401 - any field
             a_finding("/metadata/labels/x", response=Response.IGNORE),
         ],
         "ignores": [
-            Ignore(whose="argocd shop", what="Deployment */*: /spec/replicas", covers=1),
+            Ignore(
+                whose="argocd shop",
+                what="Deployment */*: /spec/replicas",
+                covers=1,
+                since=at(-2 * WEEK),
+            ),
             Ignore(whose="the policy", what="autoscaler: /spec/replicas", covers=0),
         ],
+        "teams": {"shop": "by a label", "billing": "payments"},
         "episodes": [an_episode(-60), an_episode(5), an_episode(30), an_episode(60)],
-        "unknown": ("Since when an Application ignores something: it does not say.",),
+        "unknown": ("Since when some rules leave differences alone: nothing tells.",),
     }
     return Seen(**fields | differing)
 

@@ -1,7 +1,15 @@
 """What a review makes of a week."""
 
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from correlator.review.ages import ignored_since
 from correlator.review.compose import compose
 from correlator.review.model import Count
+from correlator.review.teams import teams_of
+from glasswarden.kube.objects import Object
 from tests.correlator.review.builders import (
     NOW,
     PERIOD,
@@ -51,7 +59,7 @@ def test_applications_come_with_their_team_and_their_drift() -> None:
         1,
     )
     assert (shop.drifted, shop.unexplained) == (3, 1)
-    assert (billing.name, billing.team, billing.drifted) == ("billing", "", 0)
+    assert (billing.name, billing.team, billing.drifted) == ("billing", "payments", 0)
 
 
 def test_an_overdue_grant_names_what_is_still_live() -> None:
@@ -75,3 +83,37 @@ def test_what_nobody_looked_at_is_not_called_none() -> None:
     assert review.episodes is None
     assert {each.came_back for each in review.repeated} == {None}
     assert {each.drifted for each in review.applications} == {None}
+
+
+def test_labels_name_a_team_where_the_service_named_none() -> None:
+    teams = {each.name: each.team for each in the_review().applications}
+    assert teams == {"shop": "storefront", "billing": "payments"}
+
+
+def labelled(**labels: str) -> Object:
+    return {"metadata": {"name": "web", "labels": labels}}
+
+
+@pytest.mark.parametrize(
+    ("objects", "teams"),
+    [
+        pytest.param([labelled(team="storefront"), {}], {"shop": "storefront"}, id="one label"),
+        pytest.param([labelled(app="web")], {}, id="none"),
+        pytest.param(
+            [labelled(**{"example.com/team": "b"}), labelled(team="a")], {"shop": "a, b"}, id="two"
+        ),
+    ],
+)
+def test_a_team_is_read_from_labels(objects: list[Object], teams: dict[str, str]) -> None:
+    assert teams_of([("shop", each) for each in objects]) == teams
+
+
+def test_a_rule_is_as_old_as_the_write_that_holds_it() -> None:
+    fields: dict[str, Any] = {"f:spec": {"f:ignoreDifferences": {}}}
+    entries = [
+        {"manager": "argocd", "operation": "Update", "time": time, "fieldsV1": fields}
+        for time in ("2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z")
+    ]
+    application = {"metadata": {"managedFields": entries}}
+    assert ignored_since(application) == datetime(2026, 1, 1, tzinfo=UTC)
+    assert ignored_since({"metadata": {}}) is None

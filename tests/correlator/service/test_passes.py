@@ -12,6 +12,7 @@ from correlator.link.link import Confidence, Link, State
 from correlator.service.passes import Passes
 from correlator.service.sightings import LONGEST, sighting_of
 from correlator.service.tools import Tools
+from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.ledger.history.episode import Episode, Term
 from glasswarden.policy.policy import DEFAULT
 from tests.correlator.service.builders import MINUTE, NOW, Told, a_finding, tools_in
@@ -73,11 +74,24 @@ def test_a_source_that_fails_closes_nothing(
     assert episode.last_seen == NOW
 
 
+BROKEN = [Told(name="broken", broken="x"), Told(name="broken", crash=KeyError("a mistake of ours"))]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=["it says so", "it breaks"])
 def test_a_source_that_fails_does_not_cost_the_others(
+    tools: Tools, term: Term, causes: Causes, shop: Told, broken: Told
+) -> None:
+    passed = Passes([broken, shop], tools.history).run(term, causes, NOW)
+    assert len(open_(tools)) == 1
+    assert [*passed.failures] == ["broken"]
+
+
+def test_a_ledger_that_is_away_costs_the_pass(
     tools: Tools, term: Term, causes: Causes, shop: Told
 ) -> None:
-    Passes([Told(name="broken", broken="x"), shop], tools.history).run(term, causes, NOW)
-    assert len(open_(tools)) == 1
+    away = Told(name="away", crash=LedgerUnavailable("the database is away"))
+    with pytest.raises(LedgerUnavailable):
+        Passes([away, shop], tools.history).run(term, causes, NOW)
 
 
 def test_what_could_not_be_looked_at_is_not_gone(

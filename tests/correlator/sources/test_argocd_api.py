@@ -69,6 +69,11 @@ def test_what_is_in_sync_is_no_finding() -> None:
     assert told(None, None, None) == []
 
 
+def test_a_hook_is_made_and_deleted_by_syncs() -> None:
+    job = an_object("batch/v1/Job", name="migrate")
+    assert list(findings_in(an_item(job, None, None) | {"hook": True}, SHOP)) == []
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '"text"'])
 def test_what_cannot_be_read_is_said(text: str) -> None:
     item = an_item(a_deployment(), a_deployment(), a_deployment()) | {"predictedLiveState": text}

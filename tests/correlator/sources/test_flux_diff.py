@@ -121,6 +121,36 @@ def test_an_object_that_flux_skips_was_not_looked_at() -> None:
     assert [each.what for each in result.incomplete] == ["Deployment shop/web"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "► ConfigMap/shop/settings drifted\n\na form that is not known\n",
+        "► ConfigMap/shop/settings drifted\n",
+        "► ConfigMap/shop/settings configured\n",
+    ],
+)
+def test_an_object_of_which_nothing_can_be_read_is_said(text: str) -> None:
+    result = read_flux_diff(text, "flux-diff")
+    assert result.findings == ()
+    assert [each.what for each in result.incomplete] == ["ConfigMap shop/settings"]
+
+
+def test_what_flux_complains_about_is_said() -> None:
+    result = read_flux_diff(f"{PRINTED}✗ failed to build: boom\n► what is this\n", "flux-diff")
+    assert len(result.findings) == len(told(PRINTED))
+    assert [each.why for each in result.incomplete] == [
+        "Flux failed: failed to build: boom",
+        "it tells of an object in unknown words",
+    ]
+
+
+def test_the_top_of_an_object_may_differ() -> None:
+    text = (
+        "► ConfigMap/shop/a drifted\n\n(root level)\n+ one map entry added:\n  data:\n    b: c\n\n"
+    )
+    assert told(text) == [("ConfigMap shop/a", "/data", {"b": "c"}, None)]
+
+
 def test_what_is_no_diff_never_reads_as_no_drift() -> None:
     result = read_flux_diff("✗ kustomization not found\n", "flux-diff")
     assert result.incomplete[0].why == "this is not the output of `flux diff`"

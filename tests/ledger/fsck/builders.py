@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
 import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -19,7 +20,7 @@ from glasswarden.ledger.fsck.findings import Finding
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.record import AnyEntry, Attempt, Record
+from glasswarden.ledger.record import GENESIS, AnyEntry, Attempt, Record, seal
 from glasswarden.ledger.signing import Signer
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 
@@ -151,6 +152,18 @@ class Intruder:
             "UPDATE record SET body = ?, digest = ? WHERE writer = ? AND sequence = ?",
             values=(_PACK(record.body), bytes.fromhex(record.digest), chain, sequence),
         )
+
+    def place(self, record: Record) -> None:
+        """Add *record* wherever it says that it belongs, without a word in the list of chains."""
+        entry = msgspec.structs.replace(record.entry, sequence=1)
+        with closing(open_ledger(self.address)) as ledger:
+            ledger.append([seal(entry, "placed", 1, GENESIS)])
+        self.put(record, "placed", 1)
+        self.run(
+            "UPDATE record SET writer = ?, sequence = ? WHERE writer = 'placed'",
+            values=(entry.writer, record.entry.sequence),
+        )
+        self.run("DELETE FROM chain WHERE writer = 'placed'")
 
     def insert(self, *records: Record) -> None:
         """Add *records* like the program would."""

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from glasswarden.ledger.legal_hold import lift_hold, put_hold
 from glasswarden.ledger.prune import Pruning, prune
 from glasswarden.ledger.record import Attempt, Kept, Record, Tombstone, read_record, seal
 from tests.ledger.builders import SIGNER, TIME, an_attempt
+from tests.ledger.conftest import Opener
 from tests.ledger.fsck.builders import TRUST, Intruder, Writer, found_in
 
 DAY = timedelta(days=1)
@@ -164,6 +166,54 @@ class TestLegalHold:
             HoldMismatch(ticket="INC-1", why="is recorded, but was lifted without a record")
         ]
 
+    def test_a_hold_that_somebody_lifted_in_the_database_is_in_force(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
+        an_old_chain(ledger)
+        held(ledger)
+        intruder.run("DELETE FROM legal_hold")
+        pruned(ledger, TIME + 8 * DAY)
+        assert places(ledger) == [4, 5, 10, 11]
+
+    def test_a_hold_that_is_put_on_the_way_counts_from_then_on(self, opener: Opener) -> None:
+        ledger = opener()
+        an_old_chain(ledger, "one")
+        an_old_chain(ledger, "two")
+        with clerk_of(ledger, "clerk", SIGNER, NOW) as acting:
+            progress = prune(ledger, TIME + 8 * DAY, TRUST, acting)
+            next(progress)
+            held(opener())
+            list(progress)
+        assert (places(ledger, "one"), places(ledger, "two")) == ([10, 11], [4, 5, 10, 11])
+        assert found_in(ledger) == []
+
+    def test_a_hold_that_is_put_while_a_cut_is_planned_counts(
+        self, opener: Opener, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The cut itself looks again, and a cut that did not know of the hold is planned anew."""
+        ledger, beside = opener(), opener()
+        an_old_chain(ledger)
+        remove = ledger.remove
+
+        def late(*arguments: Any, **named: Any) -> None:  # noqa: ANN401 - whatever it takes
+            if not beside.holds():
+                held(beside)
+            remove(*arguments, **named)
+
+        monkeypatch.setattr(ledger, "remove", late)
+        [cut] = pruned(ledger, TIME + 8 * DAY)
+        assert isinstance(cut, Pruning)
+        assert len(cut.kept) == 2
+        assert places(ledger) == [4, 5, 10, 11]
+        assert found_in(ledger) == []
+
+    def test_a_ticket_that_is_too_long_for_an_index_is_held_too(self, ledger: Ledger) -> None:
+        ticket = "INC-" + 1000 * "9"
+        Writer(ledger).writes(an_attempt(ticket=ticket), an_attempt())
+        held(ledger, ticket)
+        pruned(ledger, TIME + DAY)
+        assert places(ledger) == [2]
+
 
 class TestTampering:
     def test_more_was_cut_than_the_tombstone_says(self, ledger: Ledger, intruder: Intruder) -> None:
@@ -223,15 +273,26 @@ def test_a_cut_that_fails_leaves_the_chain_as_it_was(
     an_old_chain(ledger, "two")
     remove = ledger.remove
 
-    def failing(writer: str, through: int, keep: Sequence[int], stone: Record) -> None:
+    def failing(writer: str, *rest: Any, **named: Any) -> None:  # noqa: ANN401 - what it takes
         if writer == "two":
             raise LedgerUnavailable("gone")
-        remove(writer, through, keep, stone)
+        remove(writer, *rest, **named)
 
     monkeypatch.setattr(ledger, "remove", failing)
     with pytest.raises(LedgerUnavailable):
         pruned(ledger, TIME + 5 * DAY)
     assert (len(places(ledger, "one")), len(places(ledger, "two"))) == (5, 11)
+    assert found_in(ledger) == []
+
+
+def test_what_an_opening_named_that_went_is_named_again(ledger: Ledger) -> None:
+    """The clock of whoever opened was slow: its opening is old enough to go, the end is not."""
+    Writer(ledger, "one").writes(an_attempt(time=TIME + 2 * DAY), is_closed=False)
+    Writer(ledger, "two", since=TIME).writes(is_closed=False)
+    [head] = [head for head in ledger.heads() if head.writer == "one"]
+    assert head not in ledger.unwitnessed()
+    pruned(ledger, TIME + DAY)
+    assert head in ledger.unwitnessed()
     assert found_in(ledger) == []
 
 

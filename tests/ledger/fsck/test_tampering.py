@@ -23,12 +23,24 @@ from glasswarden.ledger.fsck.findings import (
     Replaced,
     Unreadable,
 )
+from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.record import GENESIS, Attempt, Record, read_record, seal
+from glasswarden.ledger.question import Question
+from glasswarden.ledger.record import (
+    FORMAT,
+    GENESIS,
+    Attempt,
+    Foreign,
+    Record,
+    new_id,
+    read_record,
+    seal,
+)
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 from tests.ledger.fsck.builders import (
     STRANGER,
+    TRUST,
     TWIN_ID,
     Intruder,
     Writer,
@@ -48,6 +60,12 @@ def edited(record: Record, **fields: object) -> Record:
     """Return *record* with other *fields*, and with the digest that belongs to them."""
     entry = msgspec.structs.replace(record.entry, **fields)
     return seal(entry, entry.writer, entry.sequence, entry.prev)
+
+
+def unnamed(chain: str, place: int) -> Finding:
+    """Return what is found where the opening is gone, or never was, that named *chain*."""
+    why = f"says that an opening named this chain at {place}, but no trusted one did"
+    return HeadMismatch(chain=chain, sequence=place, why=why)
 
 
 class TestEdited:
@@ -151,7 +169,7 @@ class TestRemoved:
     def test_the_beginning(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'two' AND sequence = 1")
-        assert found_in(ledger) == [Removed(chain="two", sequence=1, through=1)]
+        assert found_in(ledger) == [Removed(chain="two", sequence=1, through=1), unnamed("one", 6)]
 
     def test_the_tail(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
@@ -178,7 +196,8 @@ class TestRemoved:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'two'")
         assert found_in(ledger) == [
-            MissingChain(chain="two", sequence=4, by="the ledger's list of chains")
+            MissingChain(chain="two", sequence=4, by="the ledger's list of chains"),
+            unnamed("one", 6),
         ]
 
     def test_a_whole_chain_and_its_trace(self, ledger: Ledger, intruder: Intruder) -> None:
@@ -236,11 +255,50 @@ class TestForged:
             )
         ]
 
+    @pytest.mark.parametrize("format_", [FORMAT, 99])
+    def test_a_chain_that_begins_with_a_kind_of_record_that_nobody_knows(
+        self, ledger: Ledger, intruder: Intruder, format_: int
+    ) -> None:
+        two_chains(ledger)
+        strange = Foreign(
+            format=format_,
+            id=new_id(TIME, some_random_bytes()),
+            time=TIME,
+            cluster="test",
+            type="appeal",
+        )
+        first, *rest = Chain("three", STRANGER).link([strange, an_attempt()])
+        intruder.insert(first, *rest)
+        why = "its chain does not begin with a signed opening"
+        assert found_in(ledger) == [Forged(chain="three", sequence=1, id=first.entry.id, why=why)]
+
+    @pytest.mark.parametrize("chain", ["one", "ghost"])
+    @pytest.mark.parametrize("place", [0, -1, -(2**63)])
+    def test_a_record_before_the_beginning(
+        self, ledger: Ledger, intruder: Intruder, chain: str, place: int
+    ) -> None:
+        """Questions find it, so fsck must too: also where it goes on from the last run."""
+        two_chains(ledger)
+        before = Fsck(ledger, TRUST)
+        assert list(before.findings()) == []
+        record = seal(an_attempt(actor="innocent"), chain, place, GENESIS)
+        intruder.place(record)
+        assert ledger.ask(Question(actor="innocent")) == [record]
+        why = "it stands before the beginning of its chain"
+        forged = Forged(chain=chain, sequence=place, id=record.entry.id, why=why)
+        assert found_in(ledger) == [forged]
+        assert [*Fsck(ledger, TRUST, before.tally.places).findings()] == [forged]
+        assert [*Fsck(ledger, TRUST, since=TIME + timedelta(days=1)).findings()] == [forged]
+
     def test_a_chain_that_is_signed_by_a_stranger(self, ledger: Ledger) -> None:
+        """Nor does it count that such a chain named another: nobody else would name it again."""
         two_chains(ledger)
         first, *_ = Writer(ledger, "three", STRANGER).writes(an_attempt(), is_closed=False)
         why = f"its key {STRANGER.public_key} is not a trusted one"
-        assert found_in(ledger) == [Forged(chain="three", sequence=1, id=first.entry.id, why=why)]
+        assert found_in(ledger) == [
+            Forged(chain="three", sequence=1, id=first.entry.id, why=why),
+            unnamed("two", 4),
+        ]
 
     def test_without_a_trusted_key_a_stranger_passes(self, ledger: Ledger) -> None:
         Writer(ledger, "three", STRANGER).writes(an_attempt())
@@ -317,6 +375,26 @@ class TestListOfChains:
         assert found_in(ledger) == [
             HeadMismatch(chain="two", sequence=4, why="does not have this chain")
         ]
+
+    def test_a_chain_that_the_next_opening_would_not_name(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
+        """Then it could be removed, and nobody would miss it."""
+        Writer(ledger, "one").writes(*some_attempts(3), is_closed=False)
+        intruder.run("UPDATE chain SET witnessed = 1000")
+        assert found_in(ledger) == [unnamed("one", 1000)]
+        Writer(ledger, "two", since=TIME + timedelta(hours=1)).writes(an_attempt())
+        assert found_in(ledger) == [unnamed("one", 1000)]
+
+
+def test_two_records_in_one_place_on_either_side_of_a_page(
+    ledger: Ledger, intruder: Intruder
+) -> None:
+    """A walk reads 500 rows at a time, and begins the next page behind the last."""
+    one = Writer(ledger).writes(*some_attempts(600), is_closed=False)
+    intruder.duplicate("one", 500, edited(one[499], id=TWIN_ID))
+    [found] = found_in(ledger)
+    assert (type(found), found.sequence) == (DuplicatePlace, 500)
 
 
 def test_every_finding_is_one_sentence_that_names_the_place() -> None:

@@ -118,6 +118,24 @@ def test_a_record_that_was_another_one_when_it_was_witnessed(ledger: Ledger, log
     ]
 
 
+@pytest.mark.parametrize("hours", [0.5, 2, 26])
+def test_a_clock_that_was_put_back_hides_no_record(
+    ledger: Ledger, intruder: Intruder, log: Path, hours: float
+) -> None:
+    """The record is stamped long before its event, and before the log begins."""
+    stamped = TIME - timedelta(hours=hours)
+    [record] = Writer(ledger, since=TIME - 48 * HOUR).writes(an_attempt(time=stamped))[1:-1]
+    event = an_event(TIME, record)
+    as_log(log, [an_event(TIME - HOUR / 4), event, an_event(TIME + HOUR)])
+    assert found_with(ledger, log) == []
+    intruder.run("UPDATE record SET digest = ? WHERE sequence = 2", values=[bytes(32)])
+    assert found_with(ledger, log) == [
+        WitnessDiffers(chain="one", sequence=2, id=record.entry.id, audit_id=event["auditID"])
+    ]
+    intruder.run("DELETE FROM record WHERE sequence = 2")
+    assert found_with(ledger, log) == [RecordMissing(id=record.entry.id, audit_id=event["auditID"])]
+
+
 def test_one_event_names_every_try_of_its_write(ledger: Ledger, log: Path) -> None:
     first, second = recorded(ledger, an_attempt(), an_attempt())
     event = an_event(TIME, first)

@@ -188,7 +188,7 @@ def test_open_grants_are_found_by_their_end(watch: psycopg.Connection[Any]) -> N
 
 
 def test_a_chain_is_walked_by_its_places(watch: psycopg.Connection[Any]) -> None:
-    plan = plan_of(watch, _CHAIN, {"writer": "writer-1", "after": 100})
+    plan = plan_of(watch, _CHAIN, {"writer": "writer-1", "first": 101, "through": 2**63 - 1})
     assert not {"Seq Scan", "Sort"} & plan.nodes
     assert plan.indexes == {"hashtextextended_sequence_idx"}
 

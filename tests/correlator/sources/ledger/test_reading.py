@@ -19,7 +19,7 @@ from glasswarden.policy.policy import DEFAULT
 from tests.correlator.builders import FLUX
 from tests.correlator.link.builders import UID, at, wrote
 from tests.kube.builders import an_object
-from tests.ledger.builders import a_tombstone, an_opening, records_of
+from tests.ledger.builders import a_gap, a_tombstone, an_opening, records_of
 
 NOTHING = Result(looked_for=LOOKED_FOR)
 REPLICAS = "/spec/replicas"
@@ -150,6 +150,13 @@ class TestTheLedgersLimits:
         [said] = read(ledger, look, SCALED).incomplete
         assert said.what.startswith("4 direct writes between 2026-03-01T12:01:00Z and")
         assert read(ledger, look, since=at(3)).incomplete == ()
+
+    def test_writes_that_were_refused_without_a_record_changed_nothing(
+        self, ledger: Ledger
+    ) -> None:
+        ledger.append(records_of(a_gap(count=0, refused=4), writer="writer-2"))
+        look, _ = looking(web())
+        assert read(ledger, look, SCALED).incomplete == ()
 
 
 def test_a_grant_that_was_closed_protects_no_longer(ledger: Ledger) -> None:

@@ -1,0 +1,100 @@
+"""Cells that hold what no program writes: fsck names the record, and reads the others."""
+
+import pytest
+
+from glasswarden.ledger.fsck.findings import (
+    ColumnMismatch,
+    HeadMismatch,
+    HoldMismatch,
+    MissingChain,
+    Reordered,
+)
+from glasswarden.ledger.ledger import Ledger
+from tests.ledger.fsck.builders import Intruder, Writer, found_in, two_chains
+
+PLACE = "WHERE writer = 'one' AND sequence = 3"
+ODD = "\udcff"
+"""How a byte reads that is no UTF-8."""
+
+
+class TestInSqlite:
+    @pytest.fixture
+    def address(self, sqlite_address: str) -> str:
+        return sqlite_address
+
+    @pytest.mark.parametrize("column", ["actor", "cluster", "ticket", "type", "signature"])
+    def test_a_text_that_is_none(self, ledger: Ledger, intruder: Intruder, column: str) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(f"UPDATE record SET {column} = CAST(x'ff' AS TEXT) {PLACE}")  # noqa: S608
+        assert found_in(ledger) == [
+            ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=(column,))
+        ]
+
+    def test_a_writer_that_is_none(self, ledger: Ledger, intruder: Intruder) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(f"UPDATE record SET writer = CAST(x'ff' AS TEXT) {PLACE}")  # noqa: S608
+        [_, moved, *_] = found_in(ledger)
+        assert moved == Reordered(chain=ODD, sequence=3, id=one[2].entry.id, belongs="one#3")
+
+    def test_a_chain_whose_name_is_none(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.run("UPDATE chain SET writer = CAST(x'ff' AS TEXT) WHERE writer = 'one'")
+        why = "does not have this chain"
+        assert found_in(ledger)[:2] == [
+            MissingChain(chain=ODD, sequence=6, by="the ledger's list of chains"),
+            HeadMismatch(chain="one", sequence=6, why=why),
+        ]
+
+    def test_such_a_chain_is_not_named_and_keeps_nobody_from_opening_another(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
+        two_chains(ledger)
+        intruder.run("UPDATE chain SET writer = CAST(x'ff' AS TEXT) WHERE writer = 'two'")
+        assert ledger.unwitnessed() == []
+        Writer(ledger, "three").writes()
+
+    def test_a_ticket_that_is_none(self, ledger: Ledger, intruder: Intruder) -> None:
+        two_chains(ledger)
+        intruder.run("INSERT INTO legal_hold VALUES (CAST(x'ff' AS TEXT), 0, '', '')")
+        why = "is in force, but no signed record says so"
+        assert found_in(ledger) == [HoldMismatch(ticket=ODD, why=why)]
+
+
+@pytest.mark.postgres
+class TestInPostgres:
+    @pytest.fixture
+    def address(self, postgresql_address: str) -> str:
+        return postgresql_address
+
+    @pytest.mark.parametrize("moment", ["infinity", "-infinity", "4000-01-01 BC", "20000-01-01"])
+    @pytest.mark.parametrize("column", ["time", "grant_expires"])
+    def test_a_moment_that_no_clock_shows(
+        self, ledger: Ledger, intruder: Intruder, column: str, moment: str
+    ) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(f"UPDATE record SET {column} = '{moment}' {PLACE}")  # noqa: S608
+        assert found_in(ledger) == [
+            ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=(column,))
+        ]
+
+    @pytest.mark.parametrize(
+        "cell",
+        [
+            "fields = '{NULL,a}'",
+            "fields = '{{a,b},{c,d}}'",
+            "field_keys = '{NULL,1}'",
+            "field_keys = '{{1,2},{3,4}}'",
+        ],
+    )
+    @pytest.mark.parametrize("place", [1, 3])
+    def test_paths_that_are_none(
+        self, ledger: Ledger, intruder: Intruder, cell: str, place: int
+    ) -> None:
+        """Of a record with paths, and of one that has none."""
+        one, _ = two_chains(ledger)
+        where = f"WHERE writer = 'one' AND sequence = {place}"
+        intruder.run(f"UPDATE record SET {cell} {where}")  # noqa: S608
+        found = ColumnMismatch(
+            chain="one", sequence=place, id=one[place - 1].entry.id, columns=("fields",)
+        )
+        assert found_in(ledger) == [found]

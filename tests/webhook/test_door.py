@@ -1,0 +1,40 @@
+"""Processes that share a listening socket share its callers."""
+
+import socket
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from tests.cluster.patience import eventually
+from tests.cluster.processes import LOOPBACK
+from tests.webhook.workers import WORKERS, Webhook
+
+CALLERS = 40
+LEAST = 10
+"""Of an even share of twenty: on a busy machine now and then somebody is faster."""
+
+
+def test_callers_that_come_at_once_are_spread_over_the_workers(tmp_path: Path) -> None:
+    with Webhook(tmp_path, f"sqlite://{tmp_path}/ledger.db") as webhook, ExitStack() as stack:
+        eventually(lambda: len(webhook.workers()) == WORKERS, "all workers")
+        eventually(lambda: not any(map(callers_of, webhook.workers())), "nobody to be there")
+        for _ in range(CALLERS):
+            stack.enter_context(closing(socket.create_connection((LOOPBACK, webhook.port))))
+        taken = {worker: callers_of(worker) for worker in webhook.workers()}
+
+        def all_are_taken() -> bool:
+            taken.update({worker: callers_of(worker) for worker in taken})
+            return sum(taken.values()) == CALLERS
+
+        eventually(all_are_taken, "everybody to be let in")
+    assert min(taken.values()) >= LEAST, taken
+
+
+def callers_of(pid: int) -> int:
+    """Return how many connections over TCP a process has, which is no other's."""
+    files = (str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir())
+    inodes = {name[8:-1] for name in files if name.startswith("socket:[")}
+    lines = (line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:])
+    return sum(fields[3] == ESTABLISHED and fields[9] in inodes for fields in lines)
+
+
+ESTABLISHED = "01"
