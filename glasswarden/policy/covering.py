@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.declared import WHY
 from glasswarden.policy.breakglass.held import fits, merged
 from glasswarden.policy.breakglass.moment import moment
 from glasswarden.policy.breakglass.notes import Unreadable
@@ -30,6 +32,8 @@ def cover_of(write: Write, policy: Policy, now: datetime) -> Cover | str:
     for notes, namespaced in ((glass.before, False), (glass.namespace, True)):
         if isinstance(notes.grant, Unreadable):
             reasons.append(f"the stamp does not count: {notes.grant.why}")
+        elif names.GRANT in notes.declared:
+            reasons.append(f"the stamp does not count: {WHY}")
         stamp = notes.counted()
         if stamp is None or stamp.namespace:
             continue

@@ -82,7 +82,8 @@ def ended_grant(write: Write, policy: Policy) -> Stamp | None:
     To be asked where none is in force.
     """
     stamp = write.glass.before.grant
-    if not isinstance(stamp, Stamp) or stamp.trial:
+    declared = names.GRANT in write.glass.before.declared
+    if not isinstance(stamp, Stamp) or stamp.trial or declared:
         return None
     here = (stamp.cluster, stamp.uid) == (policy.cluster, write.target.uid)
     return stamp if here else None

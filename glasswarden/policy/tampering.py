@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.declared import TOKENS, WHY
 from glasswarden.policy.breakglass.notes import Unreadable
 from glasswarden.policy.breakglass.petition import Petition, waits
 from glasswarden.policy.breakglass.rules import is_namespace
@@ -33,14 +34,14 @@ def tampering(write: Write, policy: Policy, now: datetime) -> str | None:
         or _with_request(write, policy, now)
         or _with_approval(write)
         or _with_label(write)
+        or _with_owners(write)
     )
 
 
 def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
     old, new = (notes.get(names.GRANT) for notes in (write.glass.before, write.glass.after))
-    before, after = write.glass.before.grant, write.glass.after.grant
-    if old == new and not _is_disowned(before, after):
-        return _with_its_owner(before, after, "stamp")
+    if old == new and not _is_disowned(write, names.GRANT):
+        return None
     if new is None:
         if live_grant(write, policy, now) is None or _ends(write):
             return None
@@ -52,16 +53,9 @@ def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
     return f"its stamp does not count: {wrong}" if wrong else None
 
 
-def _with_its_owner(before: object, after: object, what: str) -> str | None:
-    """Return that somebody applies the token that stands there: as theirs it would not count."""
-    spoiled = isinstance(after, Unreadable) and not isinstance(before, Unreadable)
-    return f"its {what} would not count: {_why(after)}" if spoiled else None
-
-
-def _is_disowned(before: object, after: object) -> bool:
-    """Tell whether a token that somebody had applied is nobody's after the write: as if new."""
-    counts = after is not None and not isinstance(after, Unreadable)
-    return counts and isinstance(before, Unreadable)
+def _is_disowned(write: Write, name: str) -> bool:
+    """Tell whether a token that somebody had brought is nobody's after the write: as if new."""
+    return name in write.glass.before.declared - write.glass.after.declared
 
 
 def _ends(write: Write) -> bool:
@@ -93,13 +87,12 @@ def _only_remembers(stamp: Stamp, live: Stamp | None) -> bool:
 
 def _with_request(write: Write, policy: Policy, now: datetime) -> str | None:
     old, new = (notes.get(names.REQUEST) for notes in (write.glass.before, write.glass.after))
-    before, after = write.glass.before.petition, write.glass.after.petition
-    if old == new and not _is_disowned(before, after):
-        return _with_its_owner(before, after, "request")
+    if old == new and not _is_disowned(write, names.REQUEST):
+        return None
     if new is None:
-        notes = write.glass.after
-        over = names.REASON not in notes.texts or waiting_petition(write, policy, now) is None
-        decided = notes.get(names.GRANT) != write.glass.before.get(names.GRANT)
+        after = write.glass.after
+        over = names.REASON not in after.texts or waiting_petition(write, policy, now) is None
+        decided = after.get(names.GRANT) != write.glass.before.get(names.GRANT)
         return None if over or decided else "a request is withdrawn by removing its reason"
     petition = write.glass.after.petition
     if not isinstance(petition, Petition):
@@ -130,6 +123,19 @@ def _with_label(write: Write) -> str | None:
     if after.active == (names.GRANT in after.texts):
         return None
     return f"the label {names.ACTIVE} comes and goes with a grant"
+
+
+def _with_owners(write: Write) -> str | None:
+    """Return that a token is, or becomes, somebody's own: as theirs none would count.
+
+    Also where the webhook has taken theirs off: who owns the field would own the next one.
+    """
+    before, after = write.glass.before, write.glass.after
+    new = frozenset(name for name in TOKENS if before.get(name) != after.get(name))
+    spoiled = (after.owned - before.owned) | (after.declared - before.declared)
+    if not spoiled | (after.declared & new):
+        return None
+    return f"its stamp would not count: {WHY}"
 
 
 def _why(token: object) -> str:

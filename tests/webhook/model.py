@@ -47,6 +47,8 @@ class Server:
     now: datetime = NOW
     up: bool = True
     """Whether the mutating webhook answers; it fails open."""
+    calls: int = 1
+    """How often it is called about one write: again, where another has changed something."""
     open: OpenGrants | None = None
     """How many grants are open; without it, those that were given here are counted."""
     tally: Tally = field(default_factory=Tally)
@@ -111,6 +113,8 @@ class Server:
         new.setdefault("spec", {}).update(spec or {})
         if manager in APPLIERS:
             _own(new, manager, texts or {})
+        else:
+            _take(new, manager, annotations_of(old))
         return self._submit(actor, new, dry_run=dry_run, manager=manager)
 
     def disown(self, actor: Actor, name: str = "web") -> Decision:
@@ -125,7 +129,8 @@ class Server:
         old = self.objects[new["metadata"]["name"]]
         request = _request(Operation.UPDATE, actor, old, new, dry_run=dry_run, manager=manager)
         if self.up and self._is_asked(old, new):
-            self._mutate(request, new)
+            for _ in range(self.calls):
+                self._mutate(request, new)
         self.seen += _tokens(new)
         decision = self._decide(request)
         if decision.allowed and not dry_run:
@@ -282,6 +287,20 @@ def _own(obj: Object, manager: str, texts: Texts) -> None:
     fields = {"f:metadata": {"f:annotations": owned}}
     applied = {"manager": manager, "operation": "Apply", "fieldsV1": fields}
     obj["metadata"]["managedFields"] = [*others, applied]
+
+
+def _take(obj: Object, manager: str, before: Mapping[str, object]) -> None:
+    """Put down what *manager* changes of our annotations by a plain update."""
+    now = annotations_of(obj)
+    changed: Object = {
+        f"f:{name}": {}
+        for name in names.ANNOTATIONS
+        if now.get(name) not in (None, before.get(name))
+    }
+    if changed:
+        fields = {"f:metadata": {"f:annotations": changed}}
+        entry = {"manager": manager, "operation": "Update", "fieldsV1": fields}
+        obj["metadata"].setdefault("managedFields", []).append(entry)
 
 
 def _apply(obj: Object, edit: Mapping[str, Any]) -> None:

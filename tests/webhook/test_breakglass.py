@@ -136,8 +136,8 @@ class TestAsking:
         server.update(RESPONDER, texts=ASK, spec=MORE)
         first = server.live()
         again = a_server(server.policy)
-        again.objects["web"]["metadata"]["resourceVersion"] = first.version if first else ""
-        again.update(RESPONDER, texts={**ASK, "grant": server.seen[-1]}, spec=MORE)
+        again.calls = 2
+        again.update(RESPONDER, texts=ASK, spec=MORE)
         second = again.live()
         assert first is not None
         assert second is not None
@@ -719,6 +719,24 @@ class TestForgery:
         server.update(FLUX_CONTROLLER, manager=KUSTOMIZE)
         assert server.annotations() == {}
         assert granted(server.annotate(RESPONDER, ASK)) is Act.ISSUED
+
+    def test_nor_by_a_plain_update(self, server: Server) -> None:
+        server.annotate(RESPONDER, ASK)
+        texts = dict(server.annotations())
+        server.annotate(RESPONDER, reason=None)
+        server.up = False
+        server.update(FLUX_CONTROLLER, texts=texts, manager="argocd-controller")
+        assert server.live() is None
+        assert refused(server.update(RESPONDER, spec=MORE))
+
+    @pytest.mark.parametrize("manager", ["kubectl-annotate", "applier"])
+    def test_nobody_makes_the_next_one_theirs(self, server: Server, manager: str) -> None:
+        """The webhook clears away what is over, and with it what somebody wrote in its place."""
+        server.annotate(RESPONDER, ASK)
+        server.pass_(hours=2)
+        texts = {"grant": "x", "reason": None}
+        message = refused(server.update(OUTSIDER, texts=texts, manager=manager))
+        assert "its stamp would not count" in message
 
     def test_nor_by_a_client_side_apply(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)

@@ -16,16 +16,25 @@ from glasswarden.policy.breakglass import names
 
 TOKENS: Final = (names.GRANT, names.REQUEST)
 
+WHY: Final = "it was applied, from Git or by hand: leave it out of what is applied"
+"""Why such a token does not count."""
+
 
 def declared_tokens(obj: Object) -> frozenset[str]:
-    """Return which of the tokens on *obj* were applied, by the names of their annotations."""
-    found = annotations_of(obj)
-    return frozenset(name for name in TOKENS if name in found and _is_declared(name, obj))
+    """Return which of the tokens on *obj* somebody brought, by the names of their annotations."""
+    found, owned = annotations_of(obj), owned_tokens(obj)
+    return frozenset(
+        name for name in TOKENS if name in found and (name in owned or _is_last_applied(name, obj))
+    )
 
 
-def _is_declared(name: str, obj: Object) -> bool:
-    applied = (entry for entry in entries_of(obj) if entry.operation == "Apply")
-    return any(_owns(entry, name) for entry in applied) or _is_last_applied(name, obj)
+def owned_tokens(obj: Object) -> frozenset[str]:
+    """Return which tokens a field manager owns on *obj*, there or not.
+
+    A token that the webhook took off stays owned, and so would the next one be that it writes.
+    """
+    entries = entries_of(obj)
+    return frozenset(name for name in TOKENS if any(_owns(entry, name) for entry in entries))
 
 
 def _owns(entry: Entry, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from glasswarden.keys.ring import Ring
 from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.declared import declared_tokens
+from glasswarden.policy.breakglass.declared import declared_tokens, owned_tokens
 from glasswarden.policy.breakglass.petition import Petition, read_petition, waits
 from glasswarden.policy.breakglass.stamp import Stamp, flaw, read
 from glasswarden.policy.breakglass.token import TokenInvalid
@@ -23,11 +23,6 @@ class Unreadable:
     why: str
 
 
-_DECLARED: Final = Unreadable(
-    "it was applied, from Git or by hand: leave it out of what is applied"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Notes:
     """The marks of break-glass on one object at one time."""
@@ -38,6 +33,10 @@ class Notes:
     petition: Petition | Unreadable | None = None
     active: bool = False
     """Whether the label of a Namespace with a grant is there."""
+    declared: frozenset[str] = frozenset()
+    """The tokens that somebody else than the webhook brought: none of them ever counts."""
+    owned: frozenset[str] = frozenset()
+    """The tokens that a field manager owns, there or not."""
 
     def get(self, name: str) -> str | None:
         """Return the annotation's text, or nothing."""
@@ -55,14 +54,14 @@ class Notes:
     def counted(self) -> Stamp | None:
         """Return the genuine stamp beside its reason, in force or not."""
         stamp = self.grant
-        if not isinstance(stamp, Stamp) or stamp.trial:
+        if not isinstance(stamp, Stamp) or stamp.trial or names.GRANT in self.declared:
             return None
         return stamp if stamp.namespace or names.REASON in self.texts else None
 
     def waiting(self, cluster: str, uid: str, now: datetime) -> Petition | None:
         """Return the request that waits for approval on the object, if one does."""
         petition = self.petition
-        if not isinstance(petition, Petition) or petition.trial:
+        if not isinstance(petition, Petition) or petition.trial or names.REQUEST in self.declared:
             return None
         return petition if waits(petition, cluster, uid, now) else None
 
@@ -110,18 +109,20 @@ def has_notes(obj: Object | None) -> bool:
 
 def notes_of(obj: Object | None, ring: Ring) -> Notes:
     """Return what stands on *obj*."""
-    if obj is None or not has_notes(obj):
+    if obj is None:
         return NONE
+    owned = owned_tokens(obj)
+    if not has_notes(obj):
+        return Notes(owned=owned) if owned else NONE
     found = annotations_of(obj)
     texts = {name: str(found[name]) for name in names.ANNOTATIONS if name in found}
-    declared = declared_tokens(obj)
     return Notes(
         texts,
-        _DECLARED if names.GRANT in declared else _read(texts.get(names.GRANT), read, ring),
-        _DECLARED
-        if names.REQUEST in declared
-        else _read(texts.get(names.REQUEST), read_petition, ring),
+        _read(texts.get(names.GRANT), read, ring),
+        _read(texts.get(names.REQUEST), read_petition, ring),
         _is_active(obj),
+        declared_tokens(obj),
+        owned,
     )
 
 
