@@ -25,7 +25,7 @@ from glasswarden.cli.ledger.options import (
     public_key_option,
 )
 from glasswarden.cli.live import live_option
-from glasswarden.cli.report_looked import Looking, integrity_of
+from glasswarden.cli.report_looked import Looking, integrity_of, trusted_by
 from glasswarden.cli.selection import question_of, selection_options
 from glasswarden.cli.times import now
 from glasswarden.policy.policy import DEFAULT
@@ -118,7 +118,8 @@ def command(
         attempts, circle = looking.attempts()
         around = looking.around(attempts, circle, made)
         if verify:
-            around = replace(around, integrity=integrity_of(ledger, public_keys))
+            trusted = trusted_by(public_keys, keys, address)
+            around = replace(around, integrity=integrity_of(ledger, trusted))
         report = compose(circle.scope, attempts, around, made)
         report = msgspec.structs.replace(report, incomplete=tuple(looking.unread(around)))
     _write(_rendered(report, form or _by_name(output), title_of(circle.scope)), output)

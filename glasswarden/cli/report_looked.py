@@ -20,11 +20,13 @@ from glasswarden.cli.drift.request import CannotLook
 from glasswarden.cli.git import declared_in
 from glasswarden.cli.kubectl_options import kubectl_of
 from glasswarden.cli.ledger.masks import masks_at
+from glasswarden.cli.ledger.options import own_key
 from glasswarden.cli.ledger.words import counted
 from glasswarden.cli.live import Live, Snapshot, looking
 from glasswarden.cli.selection import PAGE, attempts_for, scope_of
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.attempts import asked
+from glasswarden.ledger.errors import KeyUnusable
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
@@ -165,14 +167,22 @@ class Looking:
             raise CannotLook("a comparison knows no --context and no --as; name a --kubeconfig")
 
 
-def integrity_of(ledger: Ledger, public_keys: tuple[str, ...]) -> Integrity:
-    """Return what verifying the whole *ledger* gives."""
-    run = Fsck(ledger, Trust(frozenset(public_keys) or None))
+def trusted_by(public_keys: tuple[str, ...], keys: Path | None, address: str) -> frozenset[str]:
+    """Return whose signatures count: as was said, or by the key at hand, as for `ledger fsck`."""
+    try:
+        return frozenset(public_keys) or own_key(keys, address)
+    except KeyUnusable:
+        return frozenset()  # a folder that has only the keys of masks
+
+
+def integrity_of(ledger: Ledger, trusted: frozenset[str]) -> Integrity:
+    """Return what verifying the whole *ledger* gives, by the keys *trusted*, if any."""
+    run = Fsck(ledger, Trust(trusted or None))
     findings = [str(finding) for finding in run.findings()]
     tally = run.tally
     read = f"{counted(tally.records, 'record')} in {counted(tally.chains, 'chain')}"
     if not findings:
-        whose = "" if public_keys else " by the keys found in it: none was given to trust"
+        whose = "" if trusted else " by the keys found in it: none was given to trust"
         return Integrity(verdict=Answer.YES, statement=f"The ledger verifies, {read}{whose}.")
     more = [f"… and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
     return Integrity(

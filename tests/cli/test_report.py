@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from glasswarden.cli.main import main
+from glasswarden.ledger.keys import make_keys
 from glasswarden.ledger.record import Attempt
 from glasswarden.ledger.sqlite import open_sqlite
 from tests.correlator.link.builders import UID, at, wrote
@@ -124,3 +125,14 @@ class TestSeveralClusters:
         assert "Deployment shop/web in cluster test" in text
         assert "Deployment shop/web in cluster other" in text
         assert "no longer live" not in text
+
+
+def test_it_is_verified_by_the_key_at_hand(desk: Desk) -> None:
+    """Whoever wrote a chain with a key of their own must not pass for the webhook."""
+    desk.recorded(granted(1, REPLICAS, old=5, new=8))
+    asked = ("-n", "shop", "--verify")
+    found = desk.told(*asked)["integrity"]
+    assert (found["verdict"], "none was given to trust" in found["statement"]) == ("yes", True)
+    make_keys(desk.folder / "ledger.db.keys", at(0))
+    found = desk.told(*asked)["integrity"]
+    assert (found["verdict"], "is not a trusted one" in found["findings"][0]) == ("no", True)
