@@ -98,5 +98,5 @@ class Door:
     async def _welcome(self, caller: socket.socket) -> None:
         try:
             await self._loop.connect_accepted_socket(self._new_protocol, caller, ssl=self._tls)
-        except (OSError, TimeoutError):
+        except OSError:
             caller.close()  # no TLS, or none in time
