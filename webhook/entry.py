@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from glasswarden.kube.diff import ABSENT, Change
-from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of
+from glasswarden.kube.objects import Object, Ref, metadata_of
 from glasswarden.kube.verbs import inferred_verb
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, Cut, new_id
@@ -79,7 +79,7 @@ def entry_of(
         object_uid=ref.uid,
         old_resource_version=_text(old, "resourceVersion"),
         new_resource_version=_text(new, "resourceVersion"),
-        generation=generation_of(new or old),
+        generation=write.generation,
         engine=owner.engine if owner else "",
         app=owner.app if owner else "",
         app_kind=owner.kind if owner else "",

@@ -22,8 +22,8 @@ _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1
 _METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 _KEPT: Final = (
-    "annotations", "deletionTimestamp", "labels", "name", "namespace", "ownerReferences",
-    "resourceVersion", "uid",
+    "annotations", "deletionTimestamp", "generation", "labels", "name", "namespace",
+    "ownerReferences", "resourceVersion", "uid",
 )  # fmt: skip
 
 PAGE: Final = 500

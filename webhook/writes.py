@@ -8,6 +8,7 @@ from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.objects import (
     Object,
     annotations_of,
+    generation_of,
     has_controller,
     labels_of,
     metadata_of,
@@ -72,9 +73,21 @@ def write_of(
         terminating="deletionTimestamp" in metadata_of(subject),
         controlled=has_controller(subject),
         changes=changed,
+        generation=_generation(request, parent, changed),
         dry_run=request.dry_run,
         glass=_glass(request, parent, ring, namespace),
     )
+
+
+def _generation(request: Request, parent: Object | None, changed: tuple[Change, ...]) -> int:
+    """Return how often the spec was written, with this write.
+
+    The API server has counted already, except in what a subresource such as a Scale does not show.
+    """
+    if parent is None:
+        return generation_of(request.object or request.old_object or {})
+    before = generation_of(parent)
+    return before + bool(changed) if before else 0
 
 
 def _owner(subject: Object, request: Request, policy: Policy) -> Owner | None:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from correlator.link.drifted import Drifted
 from glasswarden.kube.managed import Entry
-from glasswarden.kube.paths import Key
+from glasswarden.kube.paths import Key, path_of
 from glasswarden.ledger.record import Attempt
 
 RESOLUTION: Final = timedelta(seconds=2)
@@ -23,6 +23,7 @@ RESOLUTION: Final = timedelta(seconds=2)
 
 _SCALE: Final = "scale"
 _SPEC: Final = Key("spec")
+_REPLICAS: Final = path_of("spec", "replicas")
 
 
 class Testimony(StrEnum):
@@ -122,9 +123,10 @@ def _uncounted(drifted: Drifted, known: Sequence[Attempt]) -> int:
     write, raise the generation on no record and touch nothing of others.
     """
     first, *later = known
-    if drifted.path.steps[:1] != (_SPEC,) or not first.generation:
+    if drifted.path.steps[:1] != (_SPEC,) or not first.generation or first.grant:
         return 0
-    if first.grant or any(entry.subresource == _SCALE for entry in drifted.entries):
+    is_scaled = any(entry.subresource == _SCALE for entry in drifted.entries)
+    if is_scaled and drifted.path != _REPLICAS:
         return 0
     recorded = {each.generation for each in later if each.generation > first.generation}
     return max(0, drifted.generation - first.generation - len(recorded))

@@ -57,6 +57,9 @@ class Write:
     changes: tuple[Change, ...] = ()
     """What an update changes, noise left out; empty for a create and a delete."""
 
+    generation: int = 0
+    """How often the object's spec was written, this write included; 0 where that is not counted."""
+
     dry_run: bool = False
     source: Source | None = None
     """Where to change it instead, where that is known."""

@@ -112,6 +112,16 @@ def test_a_scale_is_a_write_to_its_parent() -> None:
     ]
 
 
+@pytest.mark.parametrize(("before", "after"), [(4, 5), (0, 0)], ids=["counted", "not counted"])
+def test_a_scale_counts_as_a_write_to_the_spec(before: int, after: int) -> None:
+    """The Scale does not show how often its parent was written; who linked them later asks."""
+    parent = a_deployment()
+    parent["metadata"] |= {"generation": before} if before else {}
+    scale = [{"metadata": {"name": "web"}, "spec": {"replicas": count}} for count in (3, 5)]
+    body = a_review(subResource="scale", oldObject=scale[0], object=scale[1])
+    assert write_of(parse_review(body), DEFAULT, parent).generation == after
+
+
 def test_an_engine_that_does_not_count_steers_nothing() -> None:
     """Its controller would be a stranger to its own objects."""
     old = {

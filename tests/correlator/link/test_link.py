@@ -242,6 +242,13 @@ class TestMovedOn:
         found = self.found(write=write, holders=(scaled,), entries=(scaled, FLUX_AT_5))
         assert found.state is State.UNEXPLAINED
 
+    def test_one_that_was_scaled_away_and_back_unseen_is_nobodys(self) -> None:
+        write = wrote(1, REPLICAS, new=8, manager="", subresource="scale", generation=4)
+        entries = (scaled_by("kubectl"),)
+        twice = self.found(write=write, holders=entries, entries=entries, generation=6)
+        assert "spec was written 2 more times" in twice.why
+        assert self.found(write=write, holders=entries, entries=entries, generation=4).actor
+
     def test_unless_the_entry_is_of_that_very_second(self) -> None:
         holders = (held_by("kubectl-edit", 1),)
         found = self.found(holders=holders, entries=(*holders, FLUX_AT_5))
