@@ -23,7 +23,8 @@ class Filter:
         """Tell whether the object itself counts."""
         wanted = {kind.lower() for kind in self.kinds}
         names = {ref.kind.lower(), f"{ref.group}/{ref.kind}".lower()}
-        return (not self.namespace or ref.namespace in ("", self.namespace)) and (
+        place = ref.name if (ref.group, ref.kind) == ("", "Namespace") else ref.namespace
+        return (not self.namespace or place in ("", self.namespace)) and (
             not wanted or bool(names & wanted)
         )
 

@@ -23,7 +23,14 @@ import psycopg
 import pytest
 
 from tests.cache import PackageOutOfReach, cache_folder, install
-from tests.cluster.processes import Process, ProcessFailed, start, tail_of
+from tests.cluster.processes import (
+    Process,
+    ProcessFailed,
+    children_of,
+    is_running,
+    start,
+    tail_of,
+)
 
 USER: Final = "glasswarden"
 PATIENCE: Final = 20
@@ -85,9 +92,16 @@ class Server:
         return is_ready(self._folder, self._process.pid)
 
     def kill(self) -> None:
-        """Kill the server as a crash does: nothing is tidied up."""
-        os.kill(self._process.pid, signal.SIGKILL)
-        while self._process.running:
+        """Kill the server as a crash does: nothing is tidied up.
+
+        Its own processes are killed with it: one that is slow to notice would answer once more.
+        """
+        pid = self._process.pid
+        children = children_of(pid)
+        for victim in (pid, *children):
+            with suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+        while self._process.running or any(map(is_running, children)):
             time.sleep(0.01)
 
     def replace(self) -> None:

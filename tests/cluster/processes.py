@@ -76,6 +76,19 @@ class Process:
         return f"the end of {self.log}:\n{tail_of(self.log)}"
 
 
+def children_of(pid: int) -> list[int]:
+    """Return the processes that *pid* has started, and those that ended without being asked for."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether *pid* runs; one that has ended and was not asked for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class Processes:
     """Programs that belong together: started one after the other, stopped in reverse."""
 

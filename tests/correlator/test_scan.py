@@ -335,6 +335,11 @@ def test_objects_are_chosen(asked: Filter, *, wanted: bool) -> None:
     assert asked.wants(Ref("apps", "v1", "Deployment", "prod", "web")) is wanted
 
 
+@pytest.mark.parametrize(("name", "wanted"), [("prod", True), ("test", False)])
+def test_a_namespace_is_in_itself(name: str, *, wanted: bool) -> None:
+    assert Filter(namespace="prod").wants(Ref("", "v1", "Namespace", "", name)) is wanted
+
+
 class TestWhatAnotherSourceTells:
     """Comparing with Git knows better, where it can."""
 

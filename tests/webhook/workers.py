@@ -18,7 +18,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from certs.folder import Folder, issue_into
-from tests.cluster.processes import LOOPBACK, Process, free_ports, start
+from tests.cluster.processes import (
+    LOOPBACK,
+    Process,
+    children_of,
+    free_ports,
+    is_running,
+    start,
+)
 from tests.webhook.builders import a_review
 
 WORKERS = 2
@@ -92,9 +99,7 @@ class Webhook:
 
     def workers(self) -> list[int]:
         """Return the ids of the processes that answer; those that have ended are not among them."""
-        parent = self.process.pid
-        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        return [int(child) for child in children if not _is_zombie(int(child))]
+        return [child for child in children_of(self.process.pid) if is_running(child)]
 
     def kill(self, count: int, chance: random.Random) -> int:
         """Kill so many workers, once all of them are there; return how many it were."""
@@ -122,13 +127,6 @@ class Webhook:
         """Return what the log says under the name *event*."""
         lines = [line for line in self.log.read_text().splitlines() if f'"{event}"' in line]
         return [json.loads(line) for line in lines]
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 @dataclass
