@@ -1,6 +1,6 @@
 """Values as SQLite keeps them: ids as bytes, moments as microseconds, paths in one piece."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
@@ -83,17 +83,15 @@ def stored(columns: Indexed) -> tuple[object, ...]:
     )
 
 
-def restored(columns: Sequence[Any]) -> Indexed:
-    """Return the columns that `stored` made values of, or somebody who changed them since."""
-    expires = columns[-1]
-    return Indexed._make(
-        (
-            _text_of(columns[0]),
-            moment_of(columns[1]),
-            *columns[2:-1],
-            None if expires is None else moment_of(expires),
-        )
-    )
+def restored(columns: list[Any]) -> Indexed:
+    """Return the columns that `stored` made values of, or somebody who changed them since.
+
+    In their own place: fsck does this with every record there is.
+    """
+    columns[0], columns[1] = _text_of(columns[0]), moment_of(columns[1])
+    if columns[-1] is not None:
+        columns[-1] = moment_of(columns[-1])
+    return Indexed._make(columns)
 
 
 def _text_of(record_id: bytes) -> str:
