@@ -61,10 +61,12 @@ def _raw(stack: ExitStack, path: Path, like: Path | None = None) -> Store:
     connection.execute(f"CREATE TABLE record ({columns}, PRIMARY KEY (id)) WITHOUT ROWID")
     if like:
         with closing(sqlite3.connect(like)) as original:
-            found = original.execute("SELECT sql FROM sqlite_schema WHERE type = 'index'")
+            found = original.execute(
+                "SELECT sql FROM sqlite_schema"
+                " WHERE type = 'index' AND tbl_name = 'record' AND sql IS NOT NULL"
+            )
             for (statement,) in found:
-                if statement:
-                    connection.execute(statement)
+                connection.execute(statement)
     marks = ", ".join("?" * (len(Indexed._fields) + 4))
     insert = f"INSERT INTO record VALUES ({marks})"  # noqa: S608 - our own words
 
