@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from correlator.finding import Finding, Result
 from correlator.link.link import State
 from glasswarden.kube.objects import Ref
+from glasswarden.policy.breakglass.rules import placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,7 @@ class Filter:
         """Tell whether the object itself counts."""
         wanted = {kind.lower() for kind in self.kinds}
         names = {ref.kind.lower(), f"{ref.group}/{ref.kind}".lower()}
-        place = ref.name if (ref.group, ref.kind) == ("", "Namespace") else ref.namespace
-        return (not self.namespace or place in ("", self.namespace)) and (
+        return (not self.namespace or placed(ref).namespace in ("", self.namespace)) and (
             not wanted or bool(names & wanted)
         )
 

@@ -12,7 +12,7 @@ from typing import Final
 from glasswarden.ledger.record import Attempt
 from glasswarden.policy.breakglass.grant import Act, GrantUse
 from glasswarden.policy.breakglass.notes import OpenGrants
-from glasswarden.policy.breakglass.rules import is_namespace
+from glasswarden.policy.breakglass.rules import placed
 from glasswarden.policy.write import Write
 
 _OPENING: Final = frozenset({Act.ISSUED, Act.APPROVED, Act.EXTENDED})
@@ -38,7 +38,9 @@ class Tally:
         if use.act is Act.CLOSED:
             self._open.pop(write.target.uid, None)
         elif use.act in _OPENING and use.expires is not None:
-            self._open[write.target.uid] = _Open(use.actor, _namespace(write), use.expires)
+            self._open[write.target.uid] = _Open(
+                use.actor, placed(write.target).namespace, use.expires
+            )
 
     def learn(self, attempts: Iterable[Attempt]) -> None:
         """Know exactly the grants that *attempts*, newest first, tell of."""
@@ -57,7 +59,7 @@ class Tally:
         """
         self._open = {key: each for key, each in self._open.items() if each.expires > now}
         others = [each for uid, each in self._open.items() if uid != write.target.uid]
-        place = _namespace(write)
+        place = placed(write.target).namespace
         return OpenGrants(
             sum(each.actor == person for each in others),
             sum(each.namespace == place for each in others),
@@ -66,7 +68,3 @@ class Tally:
 
 def _is_on_namespace(attempt: Attempt) -> bool:
     return (attempt.group, attempt.kind) == ("", "Namespace")
-
-
-def _namespace(write: Write) -> str:
-    return write.target.name if is_namespace(write.target) else write.target.namespace

@@ -121,7 +121,7 @@ class Archive:
 def filled(url: str, records: int, seconds: float, say: Callable[[str], None]) -> Archive:
     """Fill a year with *records*, or the months that can be in *seconds*; two at a time."""
     start = time.monotonic()
-    count = records // MONTHS
+    count = -(-records // MONTHS)  # none too few
     made = 0
     with ThreadPoolExecutor(2) as pool:
         for first in range(0, MONTHS, 2):

@@ -7,7 +7,7 @@ only the audit log shows it.
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from correlator.audit.subject import REPLICAS, Subject, write_of
+from correlator.audit.subject import Subject, write_of
 from correlator.audit.writes import act_of, reference_of, scaled_to
 from correlator.link.audited import SCALE, Act
 from glasswarden.audit.event import Event, Reference
@@ -15,7 +15,7 @@ from glasswarden.kube.compare import Value
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.lookup import value_at
 from glasswarden.kube.objects import Object, Ref
-from glasswarden.kube.paths import ROOT, Path
+from glasswarden.kube.paths import REPLICAS, ROOT, Path
 from glasswarden.policy.exempt import OUR_NAMESPACE
 from glasswarden.policy.policy import Policy
 

@@ -21,12 +21,10 @@ from glasswarden.kube.objects import (
     ref_of,
 )
 from glasswarden.kube.owners import Owner, owner_of
-from glasswarden.kube.paths import Key, Path, path_of
+from glasswarden.kube.paths import REPLICAS, Key, Path
 from glasswarden.policy.operation import Operation
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Actor, Write
-
-REPLICAS: Final = path_of("spec", "replicas")
 
 _OPERATIONS: Final = {
     Act.CREATE: Operation.CREATE,

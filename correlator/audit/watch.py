@@ -12,14 +12,14 @@ from typing import Final, TypeAlias
 from correlator.audit.guard_parts import VALIDATING, Blow, Parts, kind_of_part
 from correlator.audit.outages import Outages
 from correlator.audit.sighting import Sighting, Sort
-from correlator.audit.subject import REPLICAS, Subject, objects_of, subject_of, write_of
+from correlator.audit.subject import Subject, objects_of, subject_of, write_of
 from correlator.audit.writes import WATCHED, act_of, is_stored_write, reference_of, scaled_to
 from correlator.link.audited import SCALE, Act, Way
 from correlator.link.drifted import Unseen
 from glasswarden.audit.event import COMPLETE, Event
 from glasswarden.audit.testimony import failed_open, records_in
 from glasswarden.kube.objects import Ref, ref_of
-from glasswarden.kube.paths import ROOT, Path
+from glasswarden.kube.paths import REPLICAS, ROOT, Path
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Clause, Decision
 from glasswarden.policy.defaults import KUBERNETES

@@ -10,12 +10,11 @@ from correlator.backport.kustomization import Kustomization
 from correlator.backport.patches import original_name
 from correlator.backport.wanted import Wanted
 from glasswarden.kube.objects import Object
-from glasswarden.kube.paths import Key, path_of
+from glasswarden.kube.paths import REPLICAS, Key
 
 _IMAGE: Final = re.compile(
     r"(?P<name>.+?)(?::(?P<tag>[\w][\w.-]{0,127}))?(?:@(?P<digest>\w+:\w+))?"
 )
-_REPLICAS: Final = path_of("spec", "replicas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ def image_candidates(owner: Kustomization, wanted: Wanted) -> Candidates:
 
 def replica_candidates(owner: Kustomization, wanted: Wanted) -> Candidates:
     """Yield *owner* with an entry of `replicas` that gives the live count."""
-    if wanted.path != _REPLICAS or not isinstance(wanted.value, int):
+    if wanted.path != REPLICAS or not isinstance(wanted.value, int):
         return
     name = original_name(owner, wanted.ref.name)
     for position, entry in enumerate(owner.listed("replicas")):

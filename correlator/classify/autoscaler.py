@@ -1,20 +1,16 @@
 """Replicas that an autoscaler sets while Git declares a number."""
 
-from typing import Final
-
 from correlator.classify.rule import Rule, Scene
 from correlator.classify.suggest import argocd_rule, removal
 from correlator.classify.words import is_explained, kubectl
 from correlator.detector.managers import is_kubernetes, is_person
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.paths import path_of
-
-_REPLICAS: Final = path_of("spec", "replicas")
+from glasswarden.kube.paths import REPLICAS
 
 
 def _fits(finding: Finding, scene: Scene) -> bool:
-    if finding.field != _REPLICAS or is_explained(finding):
+    if finding.field != REPLICAS or is_explained(finding):
         return False
     if finding.managers and is_person(finding.managers[0]):
         return False

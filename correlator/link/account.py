@@ -21,9 +21,7 @@ from correlator.link.holders import parsed_time, since
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.lookup import value_after, value_at
 from glasswarden.kube.managed import Entry, entries_of, owners_at
-from glasswarden.kube.paths import ROOT, Key, Path, Step, path_of
-
-_REPLICAS: Final = path_of("spec", "replicas")
+from glasswarden.kube.paths import REPLICAS, ROOT, Key, Path, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ def _touch(write: AuditedWrite, earlier: Sequence[AuditedWrite], drifted: Drifte
 
 
 def _concerns(write: AuditedWrite, path: Path) -> bool:
-    return not write.subresource or (write.subresource == SCALE and path == _REPLICAS)
+    return not write.subresource or (write.subresource == SCALE and path == REPLICAS)
 
 
 def _made(write: AuditedWrite) -> _Touch:

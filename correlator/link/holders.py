@@ -13,17 +13,16 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from correlator.link.audited import SCALE
 from correlator.link.drifted import Drifted
 from glasswarden.kube.managed import Entry
-from glasswarden.kube.paths import Key, path_of
+from glasswarden.kube.paths import REPLICAS, Key
 from glasswarden.ledger.record import Attempt
 
 RESOLUTION: Final = timedelta(seconds=2)
 """managedFields count whole seconds, by another clock."""
 
-_SCALE: Final = "scale"
 _SPEC: Final = Key("spec")
-_REPLICAS: Final = path_of("spec", "replicas")
 
 
 class Testimony(StrEnum):
@@ -108,7 +107,7 @@ def _is_accounted_for(entry: Entry, drifted: Drifted, known: Sequence[Attempt]) 
     time = parsed_time(entry)
     if time is None:
         # The API server gives the entries of scaling no time, and they hold nothing but replicas.
-        return entry.subresource == _SCALE
+        return entry.subresource == SCALE
     if time <= known[0].time + RESOLUTION:
         return True
     return _is_kept(entry, drifted, known) or any(
@@ -125,8 +124,8 @@ def _uncounted(drifted: Drifted, known: Sequence[Attempt]) -> int:
     first, *later = known
     if drifted.path.steps[:1] != (_SPEC,) or not first.generation or first.grant:
         return 0
-    is_scaled = any(entry.subresource == _SCALE for entry in drifted.entries)
-    if is_scaled and drifted.path != _REPLICAS:
+    is_scaled = any(entry.subresource == SCALE for entry in drifted.entries)
+    if is_scaled and drifted.path != REPLICAS:
         return 0
     recorded = {each.generation for each in later if each.generation > first.generation}
     return max(0, drifted.generation - first.generation - len(recorded))

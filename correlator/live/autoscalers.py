@@ -6,19 +6,18 @@ from typing import Final, TypeAlias
 from correlator.detector.rollouts import autoscaled_by
 from correlator.finding import Finding, Incomplete
 from correlator.live.source import Kind, KindUnavailable, Live, NamespacesUnavailable
-from glasswarden.kube.paths import path_of
+from glasswarden.kube.paths import REPLICAS
 
 Scaled: TypeAlias = dict[tuple[str, str, str], tuple[int, int]]
 """By kind, namespace and name: the fewest and the most replicas."""
 
-_REPLICAS: Final = path_of("spec", "replicas")
 _KUBERNETES: Final = Kind("autoscaling", "v2", "HorizontalPodAutoscaler")
 _KINDS: Final = (_KUBERNETES, Kind("keda.sh", "v1alpha1", "ScaledObject"))
 
 
 def autoscaled_in(live: Live, findings: Sequence[Finding]) -> tuple[Scaled, list[Incomplete]]:
     """Return what is scaled where *findings* are, and what could not be looked at."""
-    if not any(each.field == _REPLICAS for each in findings):
+    if not any(each.field == REPLICAS for each in findings):
         return {}, []
     namespaces = frozenset(each.ref.namespace for each in findings)
     scaled: Scaled = {}

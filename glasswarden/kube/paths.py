@@ -130,6 +130,10 @@ def path_of(*steps: Step | str) -> Path:
     return path
 
 
+REPLICAS: Final = path_of("spec", "replicas")
+"""What a Scale shows of the object behind it."""
+
+
 def parse_path(text: str) -> Path:
     """Return the path that *text* spells, or raise `PathError`."""
     return path_of(*map(_step, tokens_of(text)))

@@ -29,7 +29,7 @@ from glasswarden.kube.managed import entries_of, owned_paths, owners_at, without
 from glasswarden.kube.noise import without_noise
 from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of, ref_of
 from glasswarden.kube.owners import Owner, owner_of
-from glasswarden.kube.paths import ROOT, Order, Path, Step, parse_path, path_of
+from glasswarden.kube.paths import REPLICAS, ROOT, Order, Path, Step, parse_path, path_of
 from glasswarden.ledger.attempts import RETRY_WINDOW
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, ChangedField
@@ -37,7 +37,6 @@ from glasswarden.policy.policy import Policy
 
 SOURCE: Final = "ledger"
 
-_REPLICAS: Final = path_of("spec", "replicas")
 _DELETED: Final = path_of("metadata", "deletionTimestamp")
 _LONGEST_ADMISSION: Final = timedelta(seconds=30)
 """The API server gives a webhook no longer: what was created is stored by then."""
@@ -163,7 +162,7 @@ class DirectWrites:
 
     def _located(self, attempt: Attempt, change: ChangedField) -> ChangedField:
         """Return *change* where it stands in the object: a custom resource scales any field."""
-        if attempt.subresource != "scale" or value_at(self._live, _REPLICAS) is not ABSENT:
+        if attempt.subresource != "scale" or value_at(self._live, REPLICAS) is not ABSENT:
             return change
         scaled = (entry.fields for entry in self._entries if entry.subresource == "scale")
         path = next((path for fields in scaled for path in owned_paths(fields)), None)
