@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from correlator.finding import Finding, parse_time
-from correlator.sources.patience import AT_WORK
+from correlator.sources.patience import AT_WORK, OBSERVED
 from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.managed import entries_of
 from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
 from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import Path, Select, path_of
@@ -34,7 +35,9 @@ def flux_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
     generation = metadata_of(obj).get("generation")
     observed = status.get("observedGeneration")
     if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
-        yield _finding(obj, owner, path_of("status", "observedGeneration"), generation, observed)
+        since = _written_at(obj)
+        said = f"{AT_WORK}{observed}" if since else str(observed)
+        yield _finding(obj, owner, OBSERVED, str(generation), said, since)
     for condition in _list(status, "conditions"):
         yield from _of_condition(obj, owner, condition)
 
@@ -86,6 +89,12 @@ def _of_condition(obj: Object, owner: Owner, condition: Object) -> Iterator[Find
         yield _finding(obj, owner, path, "True", said, since)
     elif kind in ("Stalled", "Drifted") and status == "True":
         yield _finding(obj, owner, path, "False", said, since)
+
+
+def _written_at(obj: Object) -> datetime | None:
+    """Return when somebody last wrote *obj* itself, where its managedFields still tell."""
+    times = (parse_time(entry.time) for entry in entries_of(obj) if not entry.subresource)
+    return max(filter(None, times), default=None)
 
 
 def _finding(

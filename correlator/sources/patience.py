@@ -15,8 +15,14 @@ LONG: Final = timedelta(hours=1)
 """Reconcilers look again every few minutes, and give up what takes longer than that."""
 
 COMPARED: Final = path_of("status", "reconciledAt")
-STALE: Final = timedelta(days=1)
-"""How long an Application may go without being compared: some are only when something changes."""
+OBSERVED: Final = path_of("status", "observedGeneration")
+
+_LIMITS: Final = {
+    # Some Applications are compared only when something changes.
+    COMPARED: timedelta(days=1),
+    # A controller that runs sees a change of its own object within seconds.
+    OBSERVED: timedelta(minutes=5),
+}
 
 
 def is_at_work(finding: Finding) -> bool:
@@ -30,7 +36,7 @@ def lasting(findings: Iterable[Finding], now: datetime) -> list[Finding]:
 
 
 def _lasts(finding: Finding, now: datetime) -> bool:
-    limit = STALE if finding.field == COMPARED else LONG
+    limit = _LIMITS.get(finding.field, LONG)
     return finding.since is not None and now - finding.since > limit
 
 
