@@ -22,6 +22,7 @@ from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.lookup import value_after, value_at
 from glasswarden.kube.managed import Entry, entries_of, owners_at
 from glasswarden.kube.paths import REPLICAS, ROOT, Key, Path, Step
+from glasswarden.ledger.record import Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,22 @@ def account_of(drifted: Drifted, writes: Sequence[AuditedWrite]) -> Account | No
         if touch is not _Touch.NO:
             return _account(write, proven=touch is _Touch.YES)
     return None
+
+
+def is_last(record: Attempt, writes: Sequence[AuditedWrite], entries: Sequence[Entry]) -> bool:
+    """Tell whether the log has *record*, and since then only what is on record, or in *entries*.
+
+    Those are the live managedFields, each known to have changed nothing since: a reconciler that
+    repeats itself is among them.
+    """
+    idle = {entry.manager for entry in entries}
+    for write in writes:
+        if record.id in write.records:
+            return True
+        is_repeated = write.way is Way.TRUSTED and write.manager in idle
+        if write.way is not Way.RECORDED and not is_repeated:
+            return False
+    return False
 
 
 def _of_missing(drifted: Drifted, writes: Sequence[AuditedWrite]) -> Account | None:

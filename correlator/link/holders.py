@@ -6,6 +6,10 @@ second of the record was the last to set it. Where its time has moved on, or whe
 because the field is gone, the other entries must do: if each that wrote since is on record, nobody
 can have changed the field and put it back unseen. But for one who lost all that their entry held,
 and with it the entry: only the object's generation still counts their writes, if to its spec.
+
+Where the record's own entry does not hold the field either, and nothing is counted, nothing can
+tell. What is gone may have been put back and taken away again; and an owner that is made to keep a
+field takes it from whoever had it.
 """
 
 from collections.abc import Sequence
@@ -15,8 +19,9 @@ from typing import Final, NamedTuple
 
 from correlator.link.audited import SCALE
 from correlator.link.drifted import Drifted
+from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.managed import Entry
-from glasswarden.kube.paths import REPLICAS, Key
+from glasswarden.kube.paths import REPLICAS, ROOT, Key
 from glasswarden.ledger.record import Attempt
 
 RESOLUTION: Final = timedelta(seconds=2)
@@ -30,6 +35,11 @@ class Testimony(StrEnum):
 
     SUPPORTS = "supports"
     SILENT = "silent"
+    """They say nothing against it, and would if somebody had come after."""
+
+    ABSENT = "absent"
+    """There is nothing on the object that could speak."""
+
     CONTRADICTS = "contradicts"
 
 
@@ -45,6 +55,8 @@ def testimony(drifted: Drifted, attempt: Attempt, later: Sequence[Attempt]) -> W
 
     *later* is what is on record of the object after it.
     """
+    if drifted.path == ROOT and drifted.ref.uid:
+        return Word(Testimony.SUPPORTS, "an object's uid is given once")
     own = [entry for entry in drifted.holders if _is_named(entry, attempt)]
     if any(_is_of(entry, attempt) for entry in own):
         return Word(Testimony.SUPPORTS, "managedFields name its manager, since that second")
@@ -55,18 +67,23 @@ def testimony(drifted: Drifted, attempt: Attempt, later: Sequence[Attempt]) -> W
         return Word(
             Testimony.CONTRADICTS, f"managedFields name {managers_of(others)}, not its writer"
         )
+    uncounted = _uncounted(drifted, known)
     for entry in (*own, *drifted.entries):
-        if not _is_accounted_for(entry, drifted, known):
+        # To apply what stands there already leaves an entry without a time.
+        is_timed = parsed_time(entry) is not None
+        if not _is_accounted_for(entry, drifted, known) and (is_timed or uncounted != 0):
             return Word(
                 Testimony.CONTRADICTS,
                 f"{entry.manager} wrote to the object at {_moment(entry)}, and no record says what",
             )
-    if uncounted := _uncounted(drifted, known):
+    if uncounted:
         return Word(
             Testimony.CONTRADICTS,
             f"the object's spec was written {uncounted} more times than records tell of",
         )
-    return Word(Testimony.SILENT)
+    is_shown = bool(drifted.entries or drifted.holders)
+    can_tell = uncounted == 0 or bool(own) or not (is_shown or drifted.live is ABSENT)
+    return Word(Testimony.SILENT if can_tell else Testimony.ABSENT)
 
 
 def managers_of(entries: Sequence[Entry]) -> str:
@@ -115,20 +132,20 @@ def _is_accounted_for(entry: Entry, drifted: Drifted, known: Sequence[Attempt]) 
     )
 
 
-def _uncounted(drifted: Drifted, known: Sequence[Attempt]) -> int:
+def _uncounted(drifted: Drifted, known: Sequence[Attempt]) -> int | None:
     """Return how many writes to the spec came after the first of *known* without a record.
 
-    None where they cannot be counted: what scales an object, and a reconciler that a grant lets
-    write, raise the generation on no record and touch nothing of others.
+    None where that cannot be told: what scales an object, and a reconciler that a grant lets write,
+    raise the generation on no record and touch nothing of others.
     """
     first, *later = known
-    if drifted.path.steps[:1] != (_SPEC,) or not first.generation or first.grant:
-        return 0
-    is_scaled = any(entry.subresource == SCALE for entry in drifted.entries)
-    if is_scaled and drifted.path != REPLICAS:
-        return 0
+    if drifted.path.steps[:1] != (_SPEC,) or not first.generation or not drifted.generation:
+        return None
     recorded = {each.generation for each in later if each.generation > first.generation}
-    return max(0, drifted.generation - first.generation - len(recorded))
+    uncounted = max(0, drifted.generation - first.generation - len(recorded))
+    is_scaled = any(entry.subresource == SCALE for entry in drifted.entries)
+    may_be_harmless = bool(first.grant) or (is_scaled and drifted.path != REPLICAS)
+    return None if uncounted and may_be_harmless else uncounted
 
 
 def _is_kept(entry: Entry, drifted: Drifted, known: Sequence[Attempt]) -> bool:

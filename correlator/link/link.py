@@ -11,20 +11,23 @@ Confidence follows from the evidence alone:
   log say that this write was stored;
 - `likely`: the record set the live value, and nothing speaks for or against it.
 
+A record that nothing on the object could contradict is not even that: only the audit log tells
+whether it was the last one.
+
 What no record explains stays unexplained, though the audit log may tell by whom and how it got past
 the door; `account` says when it gives a name.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from correlator.link import reasons
-from correlator.link.account import Account, account_of
+from correlator.link.account import Account, account_of, is_last
 from correlator.link.agreement import Agreement, same
-from correlator.link.audited import Way
+from correlator.link.audited import AuditedWrite, Way
 from correlator.link.drifted import Drifted, Knowledge, Witness
 from correlator.link.holders import Testimony, Word, managers_of, since, testimony
 from correlator.link.said import changes_to, said_of, value_before
@@ -84,14 +87,17 @@ def link(
     """Return the cause of *drifted*; *attempts* are its object's, newest first, read as needed."""
     walk = _Walk(drifted, knowledge, masks)
     found = walk.through(attempts)
-    account = account_of(drifted, knowledge.written(drifted.ref))
+    writes = knowledge.written(drifted.ref)
+    account = account_of(drifted, writes)
     if found.state is State.EXPLAINED:
         if account is None or not _came_later(account, found):
             return found
         found = walk.unexplained(account.why)
-    if account is not None and account.write.way is Way.RECORDED:
+    if account is None:
+        found = walk.undisturbed(writes) or found
+    elif account.write.way is Way.RECORDED:
         found = walk.cleared(account) or found
-    elif account is not None and (account.proven or not _delegation(drifted)):
+    elif account.proven or not _delegation(drifted):
         found = _told(account, found)
     by_trusted = account is None or account.write.way is Way.TRUSTED
     if found.state is State.EXPLAINED or not (right := _delegation(drifted)) or not by_trusted:
@@ -138,6 +144,9 @@ class _Walk:
     doubted: list[Attempt] = field(default_factory=list)
     """What set the live value, though somebody may have written since."""
 
+    untraceable: bool = False
+    """Whether only the audit log can tell who wrote since."""
+
     def through(self, attempts: Iterable[Attempt]) -> Link:
         """Return the cause, or why there is none."""
         drifted, value, parts = self.drifted, self.drifted.live, list[Attempt]()
@@ -183,17 +192,31 @@ class _Walk:
         if word.testimony is Testimony.CONTRADICTS:
             self.doubted = attempts
             return self.unexplained(reasons.contradicted(last, word.says))
-        if word.testimony is Testimony.SILENT and self.knowledge.lacks_witness(last):
+        if word.testimony is not Testimony.SUPPORTS and self.knowledge.lacks_witness(last):
             return self.unexplained(reasons.unwitnessed(last))
+        if word.testimony is Testimony.ABSENT:
+            self.doubted, self.untraceable = attempts, True
+            return self.unexplained(reasons.untraceable(last))
         return _explained(attempts, word, self.knowledge.witnesses.get(last.id))
 
     def cleared(self, account: Account) -> Link | None:
         """Return the link that was doubted, where the audit log shows that nobody wrote since."""
         if not self.doubted or self.doubted[0].id not in account.write.records:
             return None
-        word = Word(Testimony.SUPPORTS, "the audit log shows the write, and no later one to it")
+        return self._believed("the audit log shows the write, and no later one to it")
+
+    def undisturbed(self, writes: Sequence[AuditedWrite]) -> Link | None:
+        """Return the link that was doubted, where everybody in the log since is accounted for.
+
+        A log that leaves out what was written still tells by whom.
+        """
+        if not self.untraceable or not is_last(self.doubted[0], writes, self.drifted.entries):
+            return None
+        return self._believed("the audit log shows the write, and nobody unaccounted for since")
+
+    def _believed(self, says: str) -> Link:
         witness = self.knowledge.witnesses.get(self.doubted[0].id)
-        return _explained(self.doubted, word, witness)
+        return _explained(self.doubted, Word(Testimony.SUPPORTS, says), witness)
 
     def unexplained(self, why: str) -> Link:
         """Return that nothing explains it, with what managedFields say as a hint."""

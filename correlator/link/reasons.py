@@ -43,6 +43,14 @@ def contradicted(attempt: Attempt, says: str) -> str:
     return f"record {attempt.id} set this value, but {says}"
 
 
+def untraceable(attempt: Attempt) -> str:
+    """Say that nothing but the audit log can tell whether the record is the last word."""
+    return (
+        f"record {attempt.id} made it so, but nothing is left that could tell whether somebody"
+        " changed it and changed it back unrecorded; the audit log would"
+    )
+
+
 def unwitnessed(attempt: Attempt) -> str:
     """Say that the audit log should have the write, and has not."""
     return (

@@ -39,7 +39,7 @@ QUESTIONS: Final = (
         ("drift", *_THEN, *_PLACE, *_SEEN, "--format", "json"), into="drift.json", shown=in_short
     ),
     Question(
-        ("blame", "deploy/web", *_PLACE, *_LIVE, "--field", "/spec/replicas"),
+        ("blame", "deploy/web", *_PLACE, *_SEEN, "--field", "/spec/replicas"),
         shown=str.splitlines,
     ),
     Question(

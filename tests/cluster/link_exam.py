@@ -35,7 +35,10 @@ AUTOSCALER: Final = "horizontal-pod-autoscaler"
 REPLICAS = "/spec/replicas"
 IMAGE = "/spec/template/spec/containers[name=web]/image"
 DEBUG = "/spec/template/spec/containers[name=web]/env[name=DEBUG]"
+MODE = "/spec/template/spec/containers[name=web]/env[name=MODE]"
 NOTE = "/metadata/annotations/note"
+REMOVABLE: Final = (MODE, "/data/b")
+"""What Git declares and people take away."""
 
 Fields = dict[str, Any]
 Place = tuple[str, str, str]
@@ -46,9 +49,9 @@ class Sort(StrEnum):
     """What the script knows about the last change of a field."""
 
     PLAIN = "recorded, and nobody unrecorded wrote since"
+    GONE = "recorded, a removal that nothing on the object can tell"
     DISTURBED = "recorded, and somebody unrecorded wrote since"
     EMERGENCY = "by the emergency group"
-    TRACELESS = "by the emergency group, as a person on record before"
     CONTROLLER = "by the reconciler"
     AUTOSCALER = "by the autoscaler"
     DENIED = "denied"
@@ -64,7 +67,9 @@ class Deed:
 
 def a_deployment(namespace: str, name: str) -> Object:
     labels = {"app": name}
-    container = {"name": "web", "image": "registry.example/web:1"}
+    # One that nobody touches, so that the list stays when the other is taken away.
+    env = [{"name": "HOME", "value": "/"}, {"name": "MODE", "value": "1"}]
+    container = {"name": "web", "image": "registry.example/web:1", "env": env}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -95,7 +100,8 @@ def fields_of(obj: Object | None) -> Fields:
     container = obj["spec"]["template"]["spec"]["containers"][0]
     found |= {REPLICAS: obj["spec"]["replicas"], IMAGE: container["image"]}
     variables = {each["name"]: each["value"] for each in container.get("env", ())}
-    return found | ({DEBUG: variables["DEBUG"]} if "DEBUG" in variables else {})
+    paths = {"DEBUG": DEBUG, "MODE": MODE}
+    return found | {paths[name]: value for name, value in variables.items() if name in paths}
 
 
 def patch_of(obj: Object, path: str, value: Any) -> Object:  # noqa: ANN401 - any JSON value
@@ -107,7 +113,11 @@ def patch_of(obj: Object, path: str, value: Any) -> Object:  # noqa: ANN401 - an
     if path == REPLICAS:
         return {"spec": {"replicas": value}}
     container: Object = {"name": "web"}
-    container |= {"image": value} if path == IMAGE else {"env": [{"name": "DEBUG", "value": value}]}
+    if path == IMAGE:
+        container["image"] = value
+    else:
+        given = {"value": value} if value is not None else {"$patch": "delete"}
+        container["env"] = [{"name": "MODE" if path == MODE else "DEBUG", **given}]
     return {"spec": {"template": {"spec": {"containers": [container]}}}}
 
 
@@ -127,8 +137,6 @@ class Stage:
     past: dict[tuple[Place, str], list[Any]] = field(default_factory=dict)
     """The values that people gave a field: what somebody may restore."""
 
-    removed_on_record: set[tuple[Place, str]] = field(default_factory=set)
-    deleted_on_record: set[Place] = field(default_factory=set)
     writes: Counter[str] = field(default_factory=Counter)
 
     def deploy(self, objects: Iterable[Object]) -> None:
@@ -171,33 +179,30 @@ class Stage:
             if before.get(path) != after.get(path):
                 deeds[path] = Deed(actor, self._as_of(sort, deeds.get(path), before.get(path)))
                 self.past.setdefault((place, path), []).append(after.get(path))
-                if path not in after:
-                    self._note_removal(place, path, deeds[path])
         self.seen[place] = after
-
-    def _note_removal(self, place: Place, path: str, deed: Deed) -> None:
-        """Know a removal that nothing tells from one on record.
-
-        A value that somebody unrecorded put back and took away again leaves nothing behind in
-        managedFields, and a ConfigMap has no generation: only the audit log knows.
-        """
-        if deed.sort is not Sort.EMERGENCY:
-            self.removed_on_record.add((place, path))
-        elif (place, path) in self.removed_on_record and place[0] == "ConfigMap":
-            deed.sort = Sort.TRACELESS
 
     def _as_of(self, sort: Sort, last: Deed | None, before: Any) -> Sort:  # noqa: ANN401 - JSON
         """Return *sort*, unless a person changed a part of what somebody unrecorded put there."""
         onto = before is not None and last is not None and last.sort is not Sort.PLAIN
         return Sort.DISTURBED if sort is Sort.PLAIN and onto else sort
 
+    def sort_of(self, place: Place, path: str) -> Sort:
+        """Return what is known about the last change of a field."""
+        sort = self.truth[place][path].sort
+        is_gone = path == "/" or path not in self.seen[place]
+        # What is counted is the writes to a spec; a reconciler under a grant may raise that too.
+        is_counted = path.startswith("/spec/") and place[1] != CLOSED
+        return Sort.GONE if sort is Sort.PLAIN and is_gone and not is_counted else sort
+
     def some_change(self, obj: Object) -> tuple[str, Any]:
         """Return a field and a value that it may get."""
         if obj["kind"] == "ConfigMap":
             path = self.chance.choice(["/data/a", "/data/b", "/data/extra", NOTE])
-            return path, self.chance.choice(["2", "3", "4", None if path == "/data/b" else "5"])
-        path = self.chance.choice([REPLICAS, IMAGE, DEBUG, NOTE])
+            return path, self.chance.choice(["2", "3", "4", None if path in REMOVABLE else "5"])
+        path = self.chance.choice([REPLICAS, IMAGE, DEBUG, MODE, NOTE])
         number = self.chance.randint(2, 5)
+        if path == MODE:
+            return path, self.chance.choice(["1", None])
         return path, {REPLICAS: number, IMAGE: f"registry.example/web:{number}"}.get(
             path, str(number)
         )
@@ -210,7 +215,7 @@ class Stage:
             return self.some_change(obj)
         path, values = self.chance.choice(known)
         value = self.chance.choice(values)
-        return (path, value) if value is not None or path == "/data/b" else self.some_change(obj)
+        return (path, value) if value is not None or path in REMOVABLE else self.some_change(obj)
 
     def drifted(self) -> Iterator[tuple[Place, str]]:
         """Yield the fields that are not as Git says, by the script's own look at them."""
@@ -266,6 +271,8 @@ def _emergency_apply(stage: Stage, obj: Object) -> tuple[str, Sort]:
     path, value = stage.change_of_old(obj)
     head = {key: obj[key] for key in ("apiVersion", "kind")}
     name = {key: obj["metadata"][key] for key in ("name", "namespace")}
+    if value is None:
+        return _emergency(stage, obj)  # what is applied takes nothing of others away
     body = patch_of(obj, path, value)
     body["metadata"] = {**body.get("metadata", {}), **name}
     stage.people["admin"].apply(head | body, "kubectl")
@@ -288,10 +295,11 @@ def _revert_and_restore(stage: Stage, obj: Object) -> tuple[str, Sort]:
     wanted = stage.seen[place_of(obj)]
     stage.flux.apply(marked(obj), OWNER)
     stage.note(obj, OWNER, Sort.CONTROLLER)
-    for path, value in wanted.items():
-        if stage.seen[place_of(obj)].get(path) != value:
-            manager = stage.chance.choice(VERBS)
-            stage.people["admin"].patch(obj, patch_of(obj, path, value), manager, STRATEGIC)
+    now = stage.seen[place_of(obj)]
+    for path in sorted(wanted.keys() | now.keys()):
+        if now.get(path) != wanted.get(path):
+            patch, manager = patch_of(obj, path, wanted.get(path)), stage.chance.choice(VERBS)
+            stage.people["admin"].patch(obj, patch, manager, STRATEGIC)
     return "admin", Sort.EMERGENCY
 
 
@@ -300,8 +308,6 @@ def _recreation(stage: Stage, obj: Object) -> tuple[str, Sort]:
     who = stage.chance.choice(["admin", "developer"])
     try:
         stage.people[who].delete(obj)
-        if who != "admin":
-            stage.deleted_on_record.add(place_of(obj))
     except WriteFailed:
         return who, Sort.DENIED
     stage.flux.apply(marked(obj), OWNER)

@@ -125,7 +125,7 @@ def entry(minute: float, manager: str = "kubectl-edit", **differing: Any) -> Obj
     return an_entry(manager, REPLICAS, **differing) | {"time": time}
 
 
-def wrote(minute: float, replicas: int, **differing: Any) -> AuditedWrite:  # noqa: ANN401
+def wrote(minute: float, replicas: int = 8, **differing: Any) -> AuditedWrite:  # noqa: ANN401
     """Return a patch by one of the emergency group, with all that a log can show of it."""
     fields: dict[str, Any] = {
         "audit_id": f"audit-{minute}",

@@ -10,6 +10,7 @@ from correlator.link.drifted import Drifted, Knowledge, Unseen, Witness
 from correlator.link.link import Confidence, Link, State, link
 from glasswarden.keys.ring import Key, Ring
 from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.managed import Entry
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, ChangedField, Cut
@@ -68,8 +69,8 @@ class TestExplained:
         assert (found.actor, found.confidence) == ("responder", Confidence.LIKELY)
 
     def test_a_reconciler_that_keeps_a_held_field_does_not_speak_against_it(self) -> None:
-        field = drifted(REPLICAS, 8, holders=(FLUX_AT_5,), keepers=FLUX)
-        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9))
+        field = drifted(REPLICAS, 8, holders=(FLUX_AT_5,), keepers=FLUX, generation=4)
+        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9), generation=4)
         assert linked(field, write).state is State.EXPLAINED
 
     def test_a_write_to_something_above_the_field_explains_it(self) -> None:
@@ -78,9 +79,9 @@ class TestExplained:
         assert linked(field, wrote(1, ENV, new=items)).state is State.EXPLAINED
 
     def test_a_removed_field_is_explained_by_its_removal(self) -> None:
-        field = drifted("/metadata/labels/team", ABSENT, declared="storefront")
-        removal = wrote(1, "/metadata/labels/team", old="storefront")
-        assert linked(field, removal).state is State.EXPLAINED
+        field = drifted("/spec/paused", ABSENT, declared=True, generation=4)
+        removal = wrote(1, "/spec/paused", old=True, generation=4)
+        assert linked(field, removal).actor == "responder"
 
     def test_several_writes_to_parts_explain_it_together(self) -> None:
         live = {"name": "B", "value": "2"}
@@ -118,10 +119,11 @@ class TestExplained:
         field = drifted("/data/blob", live, declared="y")
         assert linked(field, wrote(1, "/data/blob", new_cut=cut)).state is State.EXPLAINED
 
-    def test_a_deleted_object_is_explained_by_its_deletion(self) -> None:
-        gone = drifted("/", ABSENT, ref=Ref("apps", "v1", "Deployment", "shop", "web"))
-        deletion = wrote(1, REPLICAS, operation="DELETE", changes=())
-        assert linked(gone, deletion).actor == "responder"
+    def test_an_object_is_explained_by_the_creation_of_its_uid(self) -> None:
+        """Whoever wrote to it since."""
+        field = drifted("/", {"kind": "Deployment"}, declared=ABSENT, entries=(FLUX_AT_5,))
+        found = linked(field, wrote(1, "/", operation="CREATE", changes=()))
+        assert (found.actor, found.confidence) == ("responder", Confidence.CERTAIN)
 
 
 class TestNoName:
@@ -274,22 +276,46 @@ class TestMovedOn:
         ("live", "differing"),
         [
             pytest.param(6, {}, id="each write since is on record"),
+            pytest.param(6, {"entries": (scaled_by("autoscaler"),)}, id="not scaled since"),
+            pytest.param(6, {"entries": (Entry("Apply", manager="kubectl"),)}, id="a mere repeat"),
+        ],
+    )
+    def test_but_not_where(self, live: int, differing: dict[str, Any]) -> None:
+        assert self.removed(live, **differing).actor == "responder"
+
+    @pytest.mark.parametrize(
+        ("live", "differing"),
+        [
             pytest.param(9, {"entries": (scaled_by("autoscaler"),)}, id="somebody scales it"),
             pytest.param(0, {}, id="nobody counts"),
         ],
     )
-    def test_but_not_where(self, live: int, differing: dict[str, Any]) -> None:
+    def test_a_removal_that_cannot_be_told_from_a_second_one(
+        self, live: int, differing: dict[str, Any]
+    ) -> None:
+        found = self.removed(live, **differing)
+        assert (found.state, found.actor) == (State.UNEXPLAINED, "")
+        assert "made it so, but nothing is left" in found.why
+
+    def removed(self, generation: int, **differing: Any) -> Link:  # noqa: ANN401 - any field
+        """Return the link of what was removed at generation 4, with two writes on record since."""
         removal = wrote(1, f"{ENV}[name=A]", old={"name": "A"}, generation=4)
         later = [wrote(n, "/spec/paused", new=n % 2 == 0, generation=3 + n) for n in (3, 2)]
-        field = drifted(
-            f"{ENV}[name=A]", ABSENT, declared={"name": "A"}, generation=live, **differing
-        )
-        assert linked(field, *later, removal).actor == "responder"
+        lost = {"declared": {"name": "A"}, "generation": generation}
+        return linked(drifted(f"{ENV}[name=A]", ABSENT, **lost, **differing), *later, removal)
 
     def test_an_extension_counts(self) -> None:
-        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(3))
+        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(3), generation=4)
         more = wrote(2, "/", changes=(), grant="g1", grant_act="extended", grant_expires=at(9))
-        assert self.found(more, write=write, holders=(FLUX_AT_5,)).actor == "responder"
+        found = self.found(more, write=write, holders=(FLUX_AT_5,), generation=4)
+        assert found.actor == "responder"
+
+    def test_what_the_owner_kept_it_may_have_taken_from_somebody_else(self) -> None:
+        """Whoever scaled away and back in between has left nothing: Flux owns it now."""
+        write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9), generation=4)
+        found = self.found(write=write, holders=(FLUX_AT_5,), generation=6)
+        assert (found.state, found.actor) == (State.UNEXPLAINED, "")
+        assert "made it so, but nothing is left" in found.why
 
     def test_one_who_repeated_the_value_speaks_against_nobody(self) -> None:
         holders = (held_by("kubectl-edit", 5), held_by("kubectl-annotate", -5))
@@ -305,16 +331,20 @@ class TestMovedOn:
         holders = (held_by("kubectl-patch", -5),)
         assert self.found(holders=holders, entries=holders).state is State.UNEXPLAINED
 
-    @pytest.mark.parametrize(
-        ("entries", "state"),
-        [
-            pytest.param((), State.EXPLAINED, id="nobody wrote since"),
-            pytest.param((FLUX_AT_5,), State.UNEXPLAINED, id="the owner may have put it back"),
-        ],
-    )
-    def test_a_removed_field_has_no_holder(self, entries: Any, state: State) -> None:  # noqa: ANN401
-        field = drifted(REPLICAS, ABSENT, entries=entries, keepers=FLUX)
-        assert linked(field, wrote(1, REPLICAS, old=3)).state is state
+    def test_what_was_removed_the_owner_may_have_put_back(self) -> None:
+        field = drifted(REPLICAS, ABSENT, entries=(FLUX_AT_5,), keepers=FLUX, generation=4)
+        found = linked(field, wrote(1, REPLICAS, old=3, generation=4))
+        assert found.state is State.UNEXPLAINED
+        assert "kustomize-controller wrote to the object" in found.why
+
+    @pytest.mark.parametrize("path", ["/metadata/labels/team", "/data/level", "/"])
+    def test_what_has_no_generation_may_have_been_removed_again(self, path: str) -> None:
+        ref = Ref("apps", "v1", "Deployment", "shop", "web", "" if path == "/" else "0b6f9e0c")
+        operation = "DELETE" if path == "/" else "UPDATE"
+        removal = wrote(1, path, old="x", operation=operation, generation=4)
+        found = linked(drifted(path, ABSENT, ref=ref, generation=4), removal)
+        assert (found.state, found.actor) == (State.UNEXPLAINED, "")
+        assert "the audit log would" in found.why
 
 
 class TestReasons:

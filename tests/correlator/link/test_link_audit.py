@@ -5,9 +5,11 @@ from types import MappingProxyType
 
 import pytest
 
-from correlator.link.audited import AuditedWrite, Way
+from correlator.link.audited import Act, AuditedWrite, Way
 from correlator.link.drifted import Drifted, Knowledge, Witness
 from correlator.link.link import Confidence, Link, State, link
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.objects import Ref
 from glasswarden.ledger.record import Attempt
 from tests.correlator.link.builders import at, drifted, held_by
 from tests.correlator.link.builders import wrote as recorded
@@ -99,6 +101,53 @@ def test_whether_it_was_stored(
     witnesses = {attempt.id: Witness("responder", stored, "10.0.0.7")}
     found = linked(drifted(REPLICAS, 8), attempts=(attempt,), witnesses=witnesses)
     assert (found.state, found.confidence) == (state, confidence)
+
+
+LABEL = "/metadata/labels/team"
+REMOVAL = recorded(2, LABEL, old="shop", manager="kubectl-label")
+REMOVED = wrote(2, way=Way.RECORDED, records=(REMOVAL.id,), sent=ABSENT, after=None)
+"""As a log of level Metadata has it: by whom, and not what."""
+FLUX = held_by("kustomize-controller", 1, "Apply")
+
+
+@pytest.mark.parametrize(
+    ("since", "who"),
+    [
+        pytest.param((), "responder", id="nobody"),
+        pytest.param((Way.RECORDED,), "responder", id="a person on record"),
+        pytest.param((Way.TRUSTED,), "responder", id="its owner, repeating itself"),
+        pytest.param((Way.EMERGENCY,), "", id="the emergency group"),
+        pytest.param((Way.RECORDED, Way.FAILED_OPEN), "", id="one who was not asked, before"),
+    ],
+)
+def test_a_removal_needs_a_log_in_which_nobody_else_wrote_since(
+    since: tuple[Way, ...], who: str
+) -> None:
+    field = drifted(LABEL, ABSENT, entries=(FLUX,))
+    manager = {Way.TRUSTED: "kustomize-controller"}
+    later = [
+        wrote(9 - n, way=way, manager=manager.get(way, "kubectl"), sent=ABSENT, after=None)
+        for n, way in enumerate(since)
+    ]
+    assert linked(field, attempts=(REMOVAL,)).actor == ""
+    assert linked(field, *later, REMOVED, attempts=(REMOVAL,)).actor == who
+    assert linked(field, *later, attempts=(REMOVAL,)).actor == "", "the log begins too late"
+
+
+def test_a_trusted_writer_of_whom_nothing_is_left_is_no_owner_that_repeats_itself() -> None:
+    later = wrote(5, way=Way.TRUSTED, manager="tidier", sent=ABSENT, after=None)
+    found = linked(drifted(LABEL, ABSENT, entries=(FLUX,)), later, REMOVED, attempts=(REMOVAL,))
+    assert found.state is State.UNEXPLAINED
+
+
+def test_a_deletion_needs_the_log_as_well() -> None:
+    gone = drifted("/", ABSENT, ref=Ref("apps", "v1", "Deployment", "shop", "web"))
+    deletion = recorded(2, "/", operation="DELETE", changes=())
+    seen = wrote(2, act=Act.DELETE, way=Way.RECORDED, records=(deletion.id,))
+    again, made = wrote(4, act=Act.DELETE), wrote(3, act=Act.CREATE, way=Way.TRUSTED)
+    assert linked(gone, attempts=(deletion,)).actor == ""
+    assert linked(gone, seen, attempts=(deletion,)).actor == "responder"
+    assert linked(gone, again, made, seen, attempts=(deletion,)).actor == "lead"
 
 
 def test_a_record_in_doubt_is_cleared_by_a_log_that_shows_nobody_since() -> None:
