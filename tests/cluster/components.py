@@ -10,6 +10,9 @@ SERVICE_RANGE: Final = "10.96.0.0/16"
 SERVICE_ADDRESS: Final = "10.96.0.1"
 ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
 
+ONE_AUDIT_LOG_MB: Final = 10_000
+"""Unasked the API server begins a new file every 100 MB, and who reads one misses the rest."""
+
 Command = list[str | Path]
 
 
@@ -101,6 +104,7 @@ def apiserver(program: Path, layout: Layout, ports: Ports, flags: tuple[str, ...
         f"--audit-policy-file={layout.audit_policy}",
         f"--audit-log-path={layout.audit_log}",
         "--audit-log-format=json",
+        f"--audit-log-maxsize={ONE_AUDIT_LOG_MB}",
         *flags,
     ]
 

@@ -19,9 +19,9 @@ from tests.ledger.builders import an_attempt, records_of
 from tests.ledger.chains import by_chain, of_type
 from tests.webhook.disks import fill, small_disk
 from tests.webhook.evidence import assert_nothing_is_lost, spooled, stored
-from tests.webhook.workers import WORKERS, Webhook, load_on
+from tests.webhook.workers import KILLED_BEFORE_TLS, WORKERS, Webhook, load_on
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), KILLED_BEFORE_TLS]
 
 SOAK = "GLASSWARDEN_SOAK" in os.environ
 KILLS = 2000 if SOAK else 200

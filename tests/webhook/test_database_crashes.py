@@ -15,9 +15,9 @@ from tests.cluster.patience import eventually
 from tests.ledger.chains import by_chain
 from tests.postgres_server import Server, restartable_server
 from tests.webhook.evidence import assert_nothing_is_lost, spooled, stored
-from tests.webhook.workers import WORKERS, Webhook, load_on
+from tests.webhook.workers import KILLED_BEFORE_TLS, WORKERS, Webhook, load_on
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(600), KILLED_BEFORE_TLS]
 
 
 @pytest.fixture

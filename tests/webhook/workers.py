@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
+
 from certs.folder import Folder, issue_into
 from tests.cluster.processes import (
     LOOPBACK,
@@ -31,6 +33,9 @@ from tests.webhook.builders import a_review
 WORKERS = 2
 WRITERS = 4
 JSON = {"Content-Type": "application/json"}
+
+KILLED_BEFORE_TLS = pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")
+"""A peer that resets between TCP and TLS makes Python's own `wrap_socket` leave its socket open."""
 
 
 class Webhook:
