@@ -87,9 +87,19 @@ def writers_between(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Ent
 
 
 def owners_at(entries: tuple[Entry, ...], path: Path) -> tuple[Entry, ...]:
-    """Return those of *entries* that own something at *path*, or the whole that contains it."""
+    """Return those of *entries* that own something at *path*, or the whole that contains it.
+
+    FieldsV1 writes a map that is owned as a whole like one of which only the being there is owned,
+    as its maker's is who lost all inside it to others. Who owns something inside tells them apart.
+    """
     steps = path.steps if entries else ()
-    return tuple(entry for entry in entries if _reaches(entry.fields, steps))
+    ends = [_end(entry.fields, steps) for entry in entries]
+    deepest = max((depth for depth, _ in ends), default=0)
+    return tuple(
+        entry
+        for entry, (depth, owns) in zip(entries, ends, strict=True)
+        if owns and (depth >= len(steps) - 1 or depth == deepest)
+    )
 
 
 def owned_paths(fields: FieldsV1) -> Iterator[Path]:
@@ -203,13 +213,12 @@ def _gained(before: FieldsV1, after: FieldsV1) -> bool:
     return False
 
 
-def _reaches(fields: FieldsV1, steps: tuple[Step, ...]) -> bool:
+def _end(fields: FieldsV1, steps: tuple[Step, ...]) -> tuple[int, bool]:
+    """Return how many of *steps* lead to nodes with others inside, and whether it ends owned."""
     node = fields
-    for step in steps:
+    for depth, step in enumerate(steps):
         child = child_of(node, step)
-        if child is None:
-            return False
-        if not child:  # owned as a whole, whatever is inside
-            return True
+        if not child:
+            return depth, child is not None
         node = child
-    return True
+    return len(steps), True

@@ -39,7 +39,10 @@ def released(
         return tuple(path for path in alike if _declares(declared, live, path))
     if _is_bookkeeping(live, proposed, entry):
         return ()
-    return tuple(path for path in alike if _owns(entry, path) == _is_there(live, path))
+    entries = entries_of(proposed)
+    return tuple(
+        path for path in alike if (entry in owners_at(entries, path)) == _is_there(live, path)
+    )
 
 
 def orphaned(
@@ -104,10 +107,6 @@ def _is_bookkeeping(live: Object, proposed: Object, entry: Entry) -> bool:
 
 def _others(obj: Object, entry: Entry) -> list[Entry]:
     return [each for each in entries_of(obj) if each.identity != entry.identity]
-
-
-def _owns(entry: Entry, path: Path) -> bool:
-    return bool(owners_at((entry,), path))
 
 
 def _is_there(obj: Object, path: Path) -> bool:

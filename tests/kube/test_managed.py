@@ -268,6 +268,28 @@ def test_an_entry_owns_a_field_or_the_whole_around_it(
     assert bool(owners_at(entries, parse_path(path))) == owned
 
 
+NOTE = "/metadata/annotations/note"
+
+
+@pytest.mark.parametrize(
+    ("edited", "owners"),
+    [
+        pytest.param(NOTE, ["editor"], id="somebody else has the field"),
+        pytest.param("/metadata/annotations/other", [], id="somebody else has one beside it"),
+        pytest.param(REPLICAS, ["maker"], id="nobody has anything inside"),
+    ],
+)
+def test_who_made_a_map_and_lost_what_is_inside_owns_it_no_more(
+    edited: str, owners: list[str]
+) -> None:
+    """As the API server leaves it where an annotation is set by one and changed by another."""
+    maker, editor = an_entry("maker", "/metadata/annotations"), an_entry("editor", edited)
+    entries = entries_of(managed_by(an_object(), maker, editor))
+    assert [each.manager for each in owners_at(entries, parse_path(NOTE))] == owners
+    above = owners_at(entries, parse_path("/metadata/annotations"))
+    assert "maker" in [each.manager for each in above]
+
+
 @pytest.mark.parametrize(
     ("node", "items"),
     [

@@ -50,8 +50,9 @@ class Reapplied:
             # A map that was applied empty is held as a whole, and holds nothing.
             inside = any(_has_parts(_node(entry.fields, path) or {}) for entry in others)
             return Hold.NOTHING if inside else Hold.ALL
-        is_around = bool(owners_at(tuple(owner), path))
-        return Hold.ALL if is_around and not owners_at(tuple(others), path) else Hold.NOTHING
+        around = owners_at(self.entries, path)
+        is_owners = any(entry in owner for entry in around) and not any(map(self._is_other, around))
+        return Hold.ALL if is_owners else Hold.NOTHING
 
     def has_left_out(self) -> bool:
         """Tell whether the owner has applied since, so that what is gone is gone from Git too."""
