@@ -1,7 +1,8 @@
-"""The ASGI application: reviews on the short way, everything else through Flask.
+"""The application: reviews on the short way, everything else through Flask.
 
-A review crosses no thread and no framework. Flask serves what people and probes ask for; it is
-reached through a thread, so a slow page never stands before a review.
+A review crosses no thread and no framework: it comes by `lane`, or, if it is sent in a way that is
+not understood there, as an ASGI scope. Flask serves what people and probes ask for; it is reached
+through a thread, so a slow page never stands before a review.
 """
 
 import asyncio
@@ -30,6 +31,7 @@ from webhook.clock import Clock
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.grant_keys import GrantKeys
 from webhook.herald import Herald
+from webhook.lane import LARGEST_BODY, Reply
 from webhook.ledger_link import links_to
 from webhook.log_file import LogFile
 from webhook.log_rules import Sampler
@@ -52,9 +54,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Answer = Callable[[bytes], Awaitable[bytes]]
 
-# etcd bounds an object at 1.5 MiB; a review holds two of them, as JSON, and some words around.
-LARGEST_BODY = 8 * 1024 * 1024
-
 # Python's default looks at the youngest objects for every 700 that come; a review of 1 MB has tens
 # of thousands.
 COLLECTOR_THRESHOLDS = (50_000, 20, 20)
@@ -76,8 +75,10 @@ class Application:
         self._clock = clock
         self._pages = WsgiToAsgi(new_pages())  # type: ignore[no-untyped-call]
         self._process: _Process | None = None
-        self._validate = f"/validate/{settings.caller_token}"
-        self._mutate = f"/mutate/{settings.caller_token}"
+        self._replies: dict[bytes, Reply] = {
+            f"/validate/{settings.caller_token}".encode(): self._validated,
+            f"/mutate/{settings.caller_token}".encode(): self._mutated,
+        }
         self._asks_for_certificates = settings.client_authority is not None
 
     @property
@@ -97,14 +98,26 @@ class Application:
             await self._live(receive, send)
         elif not scope["path"].startswith(("/validate", "/mutate")):
             await self._pages(scope, receive, send)
-        elif self._asks_for_certificates and not scope.get(SHOWN):
-            await self._turn_away(scope, send)
-        elif scope["method"] == "POST" and _is_same(scope["path"], self._validate):
-            await self._review(scope, receive, send, self._started.admission.validate)
-        elif scope["method"] == "POST" and _is_same(scope["path"], self._mutate):
-            await self._review(scope, receive, send, self._started.mutation.mutate)
+        elif reply := self._reply_in(scope):
+            await self._review(scope, receive, send, reply)
         else:
             await self._turn_away(scope, send)
+
+    def reply_at(self, path: bytes, *, is_shown: bool) -> Reply | None:
+        """Return what answers the reviews that are posted to *path*; none where that is not ours.
+
+        *is_shown* tells whether the caller showed a certificate that we trust.
+        """
+        if self._asks_for_certificates and not is_shown:
+            return None
+        # In a time that does not tell how much of the path is right.
+        known = (reply for each, reply in self._replies.items() if hmac.compare_digest(path, each))
+        return next(known, None)
+
+    def _reply_in(self, scope: Message) -> Reply | None:
+        path = scope["path"].encode(errors="replace")
+        is_post = scope["method"] == "POST"
+        return self.reply_at(path, is_shown=bool(scope.get(SHOWN))) if is_post else None
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -125,22 +138,20 @@ class Application:
         REFUSALS.labels(HTTPStatus.FORBIDDEN.value).inc()
         await _respond(send, HTTPStatus.FORBIDDEN, b"not the API server")
 
-    async def _review(self, scope: Message, receive: Receive, send: Send, answer: Answer) -> None:
+    async def _review(self, scope: Message, receive: Receive, send: Send, reply: Reply) -> None:
         try:
             body = await _read(scope, receive)
-            start = time.perf_counter()
-            status, content = HTTPStatus.OK, await answer(body)
-            LATENCY.observe(time.perf_counter() - start)
         except RequestRefused as refusal:
-            log.warning("review refused", status=refusal.status.value, reason=str(refusal))
-            REFUSALS.labels(refusal.status.value).inc()
-            status, content = refusal.status, str(refusal).encode()
-        except Exception:
-            # The outermost edge: the API server's failurePolicy decides, never a silent allow.
-            log.exception("review failed")
-            REFUSALS.labels(HTTPStatus.INTERNAL_SERVER_ERROR.value).inc()
-            status, content = HTTPStatus.INTERNAL_SERVER_ERROR, b"internal error"
+            status, content = _refused(refusal)
+        else:
+            status, content = await reply(body)
         await _respond(send, status, content)
+
+    async def _validated(self, body: bytes) -> tuple[HTTPStatus, bytes]:
+        return await _answered(self._started.admission.validate, body)
+
+    async def _mutated(self, body: bytes) -> tuple[HTTPStatus, bytes]:
+        return await _answered(self._started.mutation.mutate, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +258,26 @@ def _api_server(settings: Settings) -> ApiServer | None:
         return None
 
 
-def _is_same(path: str, secret: str) -> bool:
-    """Tell whether the two are equal, in a time that does not tell how much of them is."""
-    return hmac.compare_digest(path.encode(errors="replace"), secret.encode())
+async def _answered(answer: Answer, body: bytes) -> tuple[HTTPStatus, bytes]:
+    """Return the answer to the review in *body*, or why there is none."""
+    start = time.perf_counter()
+    try:
+        content = await answer(body)
+    except RequestRefused as refusal:
+        return _refused(refusal)
+    except Exception:
+        # The outermost edge: the API server's failurePolicy decides, never a silent allow.
+        log.exception("review failed")
+        REFUSALS.labels(HTTPStatus.INTERNAL_SERVER_ERROR.value).inc()
+        return HTTPStatus.INTERNAL_SERVER_ERROR, b"internal error"
+    LATENCY.observe(time.perf_counter() - start)
+    return HTTPStatus.OK, content
+
+
+def _refused(refusal: RequestRefused) -> tuple[HTTPStatus, bytes]:
+    log.warning("review refused", status=refusal.status.value, reason=str(refusal))
+    REFUSALS.labels(refusal.status.value).inc()
+    return refusal.status, str(refusal).encode()
 
 
 async def _read(scope: Message, receive: Receive) -> bytes:

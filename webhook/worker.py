@@ -1,33 +1,18 @@
-"""gunicorn's ASGI worker: it leaves time for the ledger at its end, and tells of certificates."""
+"""gunicorn's ASGI worker: its callers are let in fairly, and its end leaves the ledger time."""
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
-from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
 from webhook.door import Loop
-from webhook.tls import SHOWN
+from webhook.lane import LaneProtocol
 
 GRACE_SECONDS: Final = 2.0
 """Connections that stand idle are given this long at a stop; a review takes milliseconds."""
 
 PARENT_PATIENCE: Final = 10
 """Seconds until the parent kills: the worker takes one to notice, and at most five for its end."""
-
-
-class _Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn ships no types
-    """Tells the application whether the caller showed a certificate; gunicorn's own does not."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:
-        tls = transport.get_extra_info("ssl_object")
-        self._shown = tls is not None and tls.getpeercert(binary_form=True) is not None
-        super().connection_made(transport)
-
-    def _build_http_scope(self, *arguments: object) -> dict[str, Any]:
-        scope: dict[str, Any] = super()._build_http_scope(*arguments)
-        scope[SHOWN] = self._shown
-        return scope
 
 
 class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
@@ -39,7 +24,7 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
     """
 
     def _setup_event_loop(self) -> None:
-        self.loop = Loop(lambda: _Protocol(self), lambda: self.nr_conns)
+        self.loop = Loop(lambda: LaneProtocol(self), lambda: self.nr_conns)
         asyncio.set_event_loop(self.loop)
 
     async def _shutdown(self) -> None:

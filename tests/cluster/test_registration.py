@@ -11,6 +11,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, registered, serving
 from tests.cluster.kubectl import Caller
 from tests.cluster.wiretap import Wiretap, tapped
+from webhook.lane import parse_head
 
 POLICY = """
 reservedNamespaces: [reserved-*]
@@ -63,6 +64,20 @@ def test_nobody_is_asked_about_unmanaged_objects(
         developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))
         developer.kubectl("set", "image", "deployment/web", "app=x", "-n", namespace)
         developer.kubectl("delete", "deployment/web", "-n", namespace)
+
+
+def test_its_questions_come_on_the_short_lane(
+    asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
+) -> None:
+    guard, tap = asked
+    manifest = by_flux(deployment("web", namespace), "shop")
+    flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    with questions(tap, 1):
+        edit = ("set", "image", "deployment/web", "app=x", "-n", namespace)
+        guard.cluster.as_("developer").kubectl(*edit, check=False)
+    heads = [parse_head(head) for head in tap.heads]
+    assert heads
+    assert all(head is not None for head in heads), tap.heads
 
 
 def test_an_engines_controller_is_not_asked_about_its_own(

@@ -22,6 +22,8 @@ class Wiretap:
 
     guard: Guard
     heard: list[Exchange] = field(default_factory=list)
+    heads: list[bytes] = field(default_factory=list)
+    """What stood before the body of each request."""
 
     @property
     def reviews(self) -> list[bytes]:
@@ -51,6 +53,8 @@ def tapped(guard: Guard) -> Iterator[tuple[Wiretap, str]]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
+            fields = (f"{name}: {value}\r\n".encode() for name, value in self.headers.items())
+            tap.heads.append(b"".join((f"{self.requestline}\r\n".encode(), *fields, b"\r\n")))
             body = self.rfile.read(int(self.headers["Content-Length"]))
             status, answer = tap.forward(self.path, body)
             self.send_response(status)
