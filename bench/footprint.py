@@ -1,8 +1,11 @@
 """What a running webhook holds, and how long it takes to get there."""
 
 import statistics
+from dataclasses import replace
 
+from bench.lab import servers
 from bench.lab.figure import Figure, Goal
+from bench.lab.image import installed
 from bench.lab.lab import Lab
 from bench.lab.load import Load
 from bench.lab.reviews import reconciler_update
@@ -18,14 +21,18 @@ GOALS = (
 
 def run(lab: Lab) -> list[Figure]:
     """Start several times; look at the worker's memory after it has worked."""
+    lab.say("installing the product with the packages of its image")
+    plan = lab.plan()
+    command = str(installed(lab.folder / "image"))
+    plan = replace(plan, command=(command, *plan.command[1:]))
     seconds = []
     for number in range(STARTS):
-        with lab.glasswarden() as server:
+        with servers.running(plan, lab.processes) as server:
             seconds.append(server.seconds)
             lab.say(f"start {number + 1}/{STARTS}: ready after {server.seconds:.2f} s")
-    with lab.glasswarden() as server:
+    with servers.running(plan, lab.processes) as server:
         memory = _memory(lab, server)
-    held = f"{memory.rss:.0f} MB (PSS {memory.pss:.0f} MB, its share of what is shared)"
+    held = f"{memory.rss:.1f} MB (PSS {memory.pss:.1f} MB, its share of what is shared)"
     took = statistics.median(seconds)
     return [
         GOALS[0].judged(memory.rss, held),

@@ -92,13 +92,15 @@ def owners_at(entries: tuple[Entry, ...], path: Path) -> tuple[Entry, ...]:
     FieldsV1 writes a map that is owned as a whole like one of which only the being there is owned,
     as its maker's is who lost all inside it to others. Who owns something inside tells them apart.
     """
-    steps = path.steps if entries else ()
+    if not entries:
+        return ()
+    steps = path.steps
     ends = [_end(entry.fields, steps) for entry in entries]
-    deepest = max((depth for depth, _ in ends), default=0)
+    if len(ends) == 1:
+        return entries if ends[0][1] else ()
+    least = min(len(steps) - 1, max(ends)[0])
     return tuple(
-        entry
-        for entry, (depth, owns) in zip(entries, ends, strict=True)
-        if owns and (depth >= len(steps) - 1 or depth == deepest)
+        entry for entry, (depth, owns) in zip(entries, ends, strict=True) if owns and depth >= least
     )
 
 
@@ -130,7 +132,7 @@ def items_of(node: FieldsV1) -> Items | None:
 
 def child_of(node: FieldsV1, step: Step) -> FieldsV1 | None:
     """Return the node that *step* leads to, if *node* has it."""
-    child = node.get(render_step(step))
+    child = node.get(f"f:{step.name}" if isinstance(step, Key) else render_step(step))
     return child if isinstance(child, dict) else None
 
 
