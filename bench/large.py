@@ -56,5 +56,5 @@ def _cost(lab: Lab, server: Server, shape: Shape, user: str) -> Cost:
 
 
 def _p50(lab: Lab, server: Server, body: bytes, user: str) -> float:
-    load = Load(body, requests=5, warmup=1, allowed=user == RECONCILER)
+    load = Load(body, requests=15, warmup=3, allowed=user == RECONCILER)
     return lab.measure(server, load).p50_ms

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -50,6 +49,8 @@ breakGlass:
 """
 ROUNDS = 10
 DELETED = 4
+SEED = 11
+"""Of those that were tried, the one that found a wrong name the hardest to see."""
 Outcome = tuple[str, str]
 
 
@@ -149,8 +150,8 @@ def test_no_name_is_wrong_in_a_long_history(
     cluster: ControlPlane, west: ControlPlane, tmp_path: Path
 ) -> None:
     """At least 500 writes by people, controllers and the emergency group, in two clusters."""
-    seed = int(os.environ.get("GLASSWARDEN_SEED", time.time_ns() % 1_000_000))
-    print(f"\nseed {seed}; the same again: GLASSWARDEN_SEED={seed}")
+    seed = int(os.environ.get("GLASSWARDEN_SEED", SEED))
+    print(f"\nseed {seed}; another history: GLASSWARDEN_SEED=<number>")
     ledger = f"sqlite://{tmp_path}/ledger.db"
     stages = [a_stage("east", cluster, seed), a_stage("west", west, seed)]
     sizes = {"east": (22, 12, 12), "west": (5, 0, 3)}
