@@ -1,5 +1,6 @@
 """The short lane takes what the API server sends, and nothing that could be read in two ways."""
 
+import asyncio
 import json
 import os
 import signal
@@ -8,9 +9,13 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
 
 from glasswarden.demo.stage import HOST, Stage
 from tests.cluster.patience import eventually
@@ -18,7 +23,7 @@ from tests.cluster.processes import LOOPBACK
 from tests.webhook.builders import a_review
 from tests.webhook.serving import open_webhook
 from tests.webhook.workers import Webhook
-from webhook.lane import LARGEST_BODY, Head, parse_head
+from webhook.lane import LARGEST_BODY, Head, LaneProtocol, Reply, parse_head
 
 FIELDS = (
     "Host: glasswarden-webhook.glasswarden.svc:443",
@@ -180,3 +185,42 @@ def test_who_is_on_the_lane_when_the_webhook_stops_is_told_so(tmp_path: Path) ->
 
             eventually(is_told, "the last answer")
             assert connection.recv(1) == b""
+
+
+KEEP_ALIVE = 1
+
+
+class Answering:
+    """An application that takes its time over each review."""
+
+    def reply_at(self, path: bytes, *, is_shown: bool) -> Reply | None:
+        assert not is_shown
+        return self.reply if path == b"/validate/x" else None
+
+    async def reply(self, body: bytes) -> tuple[HTTPStatus, bytes]:
+        await asyncio.sleep(2 * KEEP_ALIVE)
+        return HTTPStatus.OK, body
+
+
+def test_a_connection_is_closed_when_it_was_silent_for_long_and_not_before() -> None:
+    asyncio.run(_answered_then_silent())
+
+
+async def _answered_then_silent() -> None:
+    loop, config = asyncio.get_running_loop(), Config()
+    config.set("keepalive", KEEP_ALIVE)
+    worker = SimpleNamespace(
+        cfg=config, log=Logger(config), asgi=Answering(), loop=loop, nr_conns=0, alive=True
+    )
+    server = await loop.create_server(lambda: LaneProtocol(worker), LOOPBACK, 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write(a_head() + b"1234567")
+        answer = await asyncio.wait_for(reader.read(65536), 10)
+        assert answer.endswith(b"\r\n\r\n1234567"), "what is being answered is not silent"
+        begun = loop.time()
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert loop.time() - begun > KEEP_ALIVE / 2
+        writer.close()
+    assert worker.nr_conns == 0
