@@ -145,6 +145,10 @@ def _uncounted(drifted: Drifted, known: Sequence[Attempt]) -> int | None:
     uncounted = max(0, drifted.generation - first.generation - len(recorded))
     is_scaled = any(entry.subresource == SCALE for entry in drifted.entries)
     may_be_harmless = bool(first.grant) or (is_scaled and drifted.path != REPLICAS)
+    if first.grant and uncounted == 1:
+        # The owner's, who was made to renew the stamp; and one write alone cannot have changed the
+        # field and changed it back.
+        return 0
     return None if uncounted and may_be_harmless else uncounted
 
 

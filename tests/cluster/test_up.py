@@ -27,8 +27,8 @@ from tests.cluster.processes import free_ports
 @contextmanager
 def up(cluster: ControlPlane, folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     [port] = free_ports(1)
-    # Whoever runs the tests may have told them to ignore Ctrl-C, or what closing a terminal sends.
-    as_from_a_terminal = ("env", "--default-signal=HUP,INT")
+    # Whoever runs the tests may have told them to ignore what closing a terminal sends.
+    as_from_a_terminal = ("env", "--default-signal=HUP")
     command = [*as_from_a_terminal, *GLASSWARDEN, "up"]
     command += ["--kubeconfig", str(cluster.kubeconfig("admin"))]
     command += ["--dir", str(folder / "up"), "--port", str(port), *options]

@@ -313,6 +313,7 @@ class TestMovedOn:
     def test_what_the_owner_kept_it_may_have_taken_from_somebody_else(self) -> None:
         """Whoever scaled away and back in between has left nothing: Flux owns it now."""
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9), generation=4)
+        assert self.found(write=write, holders=(FLUX_AT_5,), generation=5).actor == "responder"
         found = self.found(write=write, holders=(FLUX_AT_5,), generation=6)
         assert (found.state, found.actor) == (State.UNEXPLAINED, "")
         assert "made it so, but nothing is left" in found.why
