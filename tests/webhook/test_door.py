@@ -1,7 +1,8 @@
 """Processes that share a listening socket share its callers."""
 
 import socket
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 from tests.cluster.patience import eventually
@@ -31,10 +32,16 @@ def test_callers_that_come_at_once_are_spread_over_the_workers(tmp_path: Path) -
 
 def callers_of(pid: int) -> int:
     """Return how many connections over TCP a process has, which is no other's."""
-    files = (str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir())
-    inodes = {name[8:-1] for name in files if name.startswith("socket:[")}
+    inodes = {name[8:-1] for name in files_of(pid) if name.startswith("socket:[")}
     lines = (line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:])
     return sum(fields[3] == ESTABLISHED and fields[9] in inodes for fields in lines)
+
+
+def files_of(pid: int) -> Iterator[str]:
+    """Yield what a process has open, but for what it closes meanwhile."""
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            yield str(file.readlink())
 
 
 ESTABLISHED = "01"
