@@ -31,7 +31,7 @@ from webhook.clock import Clock
 from webhook.errors import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
 from webhook.grant_keys import GrantKeys
 from webhook.herald import Herald
-from webhook.lane import LARGEST_BODY, Reply
+from webhook.lane import LARGEST_BODY, Reply, content_type
 from webhook.ledger_link import links_to
 from webhook.log_file import LogFile
 from webhook.log_rules import Sampler
@@ -303,7 +303,9 @@ async def _read(scope: Message, receive: Receive) -> bytes:
 
 
 async def _respond(send: Send, status: HTTPStatus, content: bytes) -> None:
-    kind = b"application/json" if status == HTTPStatus.OK else b"text/plain; charset=utf-8"
-    headers = [(b"content-type", kind), (b"content-length", str(len(content)).encode())]
+    headers = [
+        (b"content-type", content_type(status)),
+        (b"content-length", str(len(content)).encode()),
+    ]
     await send({"type": "http.response.start", "status": int(status), "headers": headers})
     await send({"type": "http.response.body", "body": content})

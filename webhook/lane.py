@@ -180,8 +180,9 @@ class LaneProtocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn ships no typ
         return scope
 
 
-_KINDS: Final = {HTTPStatus.OK: b"application/json"}
-_TEXT: Final = b"text/plain; charset=utf-8"
+def content_type(status: HTTPStatus) -> bytes:
+    """Return what an answer with *status* is: a review, or a sentence that says what is wrong."""
+    return b"application/json" if status == HTTPStatus.OK else b"text/plain; charset=utf-8"
 
 
 def _response(status: HTTPStatus, content: bytes, *, is_last: bool) -> bytes:
@@ -189,7 +190,7 @@ def _response(status: HTTPStatus, content: bytes, *, is_last: bool) -> bytes:
     return (b"HTTP/1.1 %d %b\r\ncontent-type: %b\r\ncontent-length: %d\r\ndate: %b\r\n%b\r\n%b") % (
         status,
         status.phrase.encode(),
-        _KINDS.get(status, _TEXT),
+        content_type(status),
         len(content),
         _date(int(time.time())),
         ending,

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from correlator.finding import Finding, parse_time
+from correlator.link.holders import since
 from correlator.sources.patience import AT_WORK, OBSERVED
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.managed import entries_of
@@ -35,9 +36,9 @@ def flux_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
     generation = metadata_of(obj).get("generation")
     observed = status.get("observedGeneration")
     if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
-        since = _written_at(obj)
-        said = f"{AT_WORK}{observed}" if since else str(observed)
-        yield _finding(obj, owner, OBSERVED, str(generation), said, since)
+        written = since([entry for entry in entries_of(obj) if not entry.subresource])
+        said = f"{AT_WORK}{observed}" if written else str(observed)
+        yield _finding(obj, owner, OBSERVED, str(generation), said, written)
     for condition in _list(status, "conditions"):
         yield from _of_condition(obj, owner, condition)
 
@@ -89,12 +90,6 @@ def _of_condition(obj: Object, owner: Owner, condition: Object) -> Iterator[Find
         yield _finding(obj, owner, path, "True", said, since)
     elif kind in ("Stalled", "Drifted") and status == "True":
         yield _finding(obj, owner, path, "False", said, since)
-
-
-def _written_at(obj: Object) -> datetime | None:
-    """Return when somebody last wrote *obj* itself, where its managedFields still tell."""
-    times = (parse_time(entry.time) for entry in entries_of(obj) if not entry.subresource)
-    return max(filter(None, times), default=None)
 
 
 def _finding(
