@@ -20,7 +20,8 @@ from glasswarden.policy.matching import Names, Place
 from glasswarden.policy.mode import Mode
 from glasswarden.policy.policy import Policy
 from webhook import cel
-from webhook.registration import PolicyTooLarge, not_exempt, outside, steers
+from webhook.conditions import not_exempt, steers
+from webhook.registration import PolicyTooLarge, outside
 
 NAME: Final = "glasswarden-floor"
 LONGEST_VARIABLE: Final = 64 * 1024

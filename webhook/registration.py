@@ -8,15 +8,18 @@ import base64
 from dataclasses import dataclass
 from typing import Any, Final
 
-from glasswarden.kube.owners import Engine, Mark
-from glasswarden.kube.reconcilers import RECONCILERS
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.defaults import KUBERNETES
 from glasswarden.policy.exempt import EXEMPT_NAMESPACES
-from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import Policy
-from glasswarden.policy.steering import SWITCHES
-from webhook import cel
+from webhook.conditions import (
+    breaks_glass,
+    is_by_own_controller,
+    is_by_trusted,
+    is_guarded,
+    not_exempt,
+    touches_marks,
+    was_granted,
+)
 
 GUARD: Final = "guard.glasswarden.io"
 SCALE: Final = "scale.glasswarden.io"
@@ -58,9 +61,6 @@ MOST_CONDITIONS: Final = 64
 
 LONGEST_CONDITION: Final = 16 * 1024
 """A bound of ours: conditions are compiled at every change of a configuration, and kept in etcd."""
-
-_USER: Final = "request.userInfo.username"
-_GRANT: Final = Mark("annotation", names.GRANT)
 
 
 class PolicyTooLarge(Exception):
@@ -144,9 +144,9 @@ def _configuration(kind: str, policy: Policy, entries: list[dict[str, Any]]) -> 
 
 def _guard(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     conditions = {
-        "guarded": _guarded(policy),
+        "guarded": is_guarded(policy),
         "not-an-event": "!(request.resource.resource in ['events', 'leases'])",
-        "not-its-controller": f"!({_trusted(policy)})",
+        "not-its-controller": f"!({is_by_trusted(policy)})",
         **not_exempt(policy),
     }
     # A subresource is not covered by `*`; these two change the pod itself.
@@ -168,16 +168,9 @@ def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
 def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     """Return the entry for what tells whose an object is, and comes or goes by way of a status.
 
-    That is every mark and every switch of an engine, a reference to a controller (which would make
-    the object that controller's, and nobody's to guard), and our stamps. Nobody who means well
-    writes those there, so it may fail closed as the guard itself does.
+    Nobody who means well writes that there, so it may fail closed as the guard itself does.
     """
-    keys = {("annotation", name) for name in (*names.ANNOTATIONS, *SWITCHES)}
-    keys |= {("label", name) for name in (*SWITCHES, names.ACTIVE)} | policy.mark_keys
-    fields = {kind: sorted(key for each, key in keys if each == kind) for kind, _ in keys}
-    tests = [_differs(f"{kind}s", listed) for kind, listed in sorted(fields.items())]
-    conditions = {"touches-marks": cel.any_of([*tests, _differ_in_references()])}
-    conditions |= not_exempt(policy)
+    conditions = {"touches-marks": touches_marks(policy), **not_exempt(policy)}
     return _entry(STATUS, client, list(LOOSE), ["UPDATE"], conditions) | _without_answer(policy)
 
 
@@ -186,28 +179,14 @@ def _without_answer(policy: Policy) -> dict[str, Any]:
     return {"failurePolicy": "Fail" if policy.fails_closed else "Ignore"}
 
 
-def _differs(field: str, keys: list[str]) -> str:
-    """Return the condition that one of *keys* in metadata's *field* is not what it was."""
-    new, old = (f"{o}.metadata.{field}" for o in ("object", "oldObject"))
-    there, before = (f"(has({each}) && k in {each})" for each in (new, old))
-    changed = f"({there} && {before} && {new}[k] != {old}[k])"
-    return f"{cel.listed(keys)}.exists(k, {there} != {before} || {changed})"
-
-
-def _differ_in_references() -> str:
-    """Return the condition that the object's ownerReferences are not what they were."""
-    new, old = (f"{o}.metadata.ownerReferences" for o in ("object", "oldObject"))
-    return f"has({new}) != has({old}) || (has({new}) && has({old}) && {new} != {old})"
-
-
 def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     """Return the entry for a reconciler that deletes what has a grant: a prune waits for its end.
 
     It fails open, as everything does that a reconciler could be stopped by.
     """
     conditions = {
-        "granted": f"oldObject != null && {cel.carries('oldObject', _GRANT)}",
-        "its-controller": _controller_of_its_own(policy),
+        "granted": f"oldObject != null && {was_granted()}",
+        "its-controller": is_by_own_controller(policy),
         **not_exempt(policy),
     }
     return _entry(HOLD, client, ["*"], ["DELETE"], conditions) | {"failurePolicy": "Ignore"}
@@ -216,8 +195,8 @@ def _keeps_held(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
 def _keeps_held_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     """Return the same for what is in a Namespace that has a grant: a scale leaves no stamp."""
     conditions = {
-        "not-asked-already": f"oldObject != null && !({cel.carries('oldObject', _GRANT)})",
-        "its-controller": _controller_of_its_own(policy),
+        "not-asked-already": f"oldObject != null && !({was_granted()})",
+        "its-controller": is_by_own_controller(policy),
         **not_exempt(policy),
     }
     entry = _entry(HOLD_WITHIN, client, ["*"], ["DELETE"], conditions)
@@ -230,8 +209,8 @@ def _stamps(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     It fails open: without a stamp nobody gets in, and an outage of ours stops nobody else.
     """
     conditions = {
-        "breaks-glass": _breaks_glass(),
-        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        "breaks-glass": breaks_glass(),
+        "not-its-controller": f"!({is_by_own_controller(policy)})",
         **not_exempt(policy),
     }
     # Another webhook may change fields after ours: they belong to what is remembered.
@@ -241,9 +220,9 @@ def _stamps(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
 def _stamps_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     """Return the entry for people's writes to guarded objects in a Namespace that has a grant."""
     conditions = {
-        "guarded": _guarded(policy),
-        "not-asked-already": f"!({_breaks_glass()})",
-        "not-its-controller": f"!({_controller_of_its_own(policy)})",
+        "guarded": is_guarded(policy),
+        "not-asked-already": f"!({breaks_glass()})",
+        "not-its-controller": f"!({is_by_own_controller(policy)})",
         **not_exempt(policy),
     }
     entry = _within_granted(_mutating(STAMP_WITHIN, client, conditions))
@@ -256,8 +235,8 @@ def _holds(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     It fails open: an outage of ours never stops a reconciler.
     """
     conditions = {
-        "breaks-glass": _breaks_glass(),
-        "its-controller": _controller_of_its_own(policy),
+        "breaks-glass": breaks_glass(),
+        "its-controller": is_by_own_controller(policy),
         **not_exempt(policy),
     }
     return _mutating(HOLD, client, conditions)
@@ -269,8 +248,8 @@ def _holds_within(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
     A scale under that grant has left no trace yet but in managedFields, which no condition reads.
     """
     conditions = {
-        "not-asked-already": f"!({_breaks_glass()})",
-        "its-controller": _controller_of_its_own(policy),
+        "not-asked-already": f"!({breaks_glass()})",
+        "its-controller": is_by_own_controller(policy),
         **not_exempt(policy),
     }
     return _within_granted(_mutating(HOLD_WITHIN, client, conditions))
@@ -292,12 +271,6 @@ def _within_granted(entry: dict[str, Any]) -> dict[str, Any]:
     return entry | {
         "namespaceSelector": {"matchExpressions": [*selector["matchExpressions"], active]}
     }
-
-
-def _breaks_glass() -> str:
-    """Return the condition that a reason or a stamp is, or was, on the object."""
-    marks = (Mark("annotation", name) for name in (names.REASON, names.GRANT))
-    return _old_or_new(cel.any_of(cel.carries("o", mark) for mark in marks))
 
 
 def _entry(
@@ -355,82 +328,3 @@ def outside(namespaces: tuple[str, ...]) -> dict[str, Any]:
     """Return the selector of every namespace but *namespaces*."""
     key = "kubernetes.io/metadata.name"
     return {"matchExpressions": [{"key": key, "operator": "NotIn", "values": list(namespaces)}]}
-
-
-def _guarded(policy: Policy) -> str:
-    """Return the condition that the old or the new object is one that the guard has a say in."""
-    signs = cel.any_of(_signs(engine) for engine in policy.engines)
-    tests = [_old_or_new(signs), steers(policy), _breaks_glass()]
-    if policy.reserved:
-        tests.append(_reserved(policy))
-    return cel.any_of(tests)
-
-
-def _reserved(policy: Policy) -> str:
-    """Return the condition that the object is in a reserved namespace, or is that Namespace."""
-    # A request for a cluster-scoped object has no namespace (but one for a Namespace has its own),
-    # and a condition that fails is as bad as a webhook that does: the write would be refused.
-    reserved = cel.is_among("request.namespace", policy.reserved)
-    return cel.all_of(["has(request.namespace)", reserved])
-
-
-def _old_or_new(test: str) -> str:
-    """Return the condition that *test* holds of `o`, the object as it was or as it shall be."""
-    return f"[object, oldObject].exists(o, o != null && ({test}))"
-
-
-def _signs(engine: Engine) -> str:
-    """Return the condition that `o` carries a sign of *engine*."""
-    return cel.any_of(cel.carries("o", sign) for sign in engine.signs)
-
-
-def steers(policy: Policy) -> str:
-    """Return the condition that the object is a reconciler's own, of an engine that counts."""
-    return cel.any_of(
-        f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.listed(kinds)}"
-        for engine in policy.engines
-        for group, kinds in RECONCILERS.get(engine.name, {}).items()
-    )
-
-
-def _trusted(policy: Policy) -> str:
-    """Return the condition that the writer is a reconciler where it may write."""
-    own = _controller_of_its_own(policy)
-    if not policy.reserved:
-        return own
-    anybodys = cel.any_of(_old_or_new(_signs(engine)) for engine in policy.engines)
-    users = cel.any_of(
-        cel.is_among(_USER, policy.controllers[engine.name])
-        for engine in policy.engines
-        if policy.controllers[engine.name]
-    )
-    return cel.any_of([own, cel.all_of([_reserved(policy), users, f"!({anybodys})"])])
-
-
-def _controller_of_its_own(policy: Policy) -> str:
-    """Return the condition that the writer reconciles for the engine whose mark the object carries.
-
-    Another engine's controller is a stranger here: two engines that fight over an object are seen.
-    """
-    return cel.any_of(
-        cel.all_of([cel.is_among(_USER, policy.controllers[engine.name]), _owned_by(engine)])
-        for engine in policy.engines
-        if policy.controllers[engine.name]
-    )
-
-
-def _owned_by(engine: Engine) -> str:
-    groups = RECONCILERS.get(engine.name, {})
-    return cel.any_of([_old_or_new(_signs(engine)), f"request.kind.group in {cel.listed(groups)}"])
-
-
-def not_exempt(policy: Policy) -> dict[str, str]:
-    """Return the conditions that keep those away who are never asked."""
-    group = cel.text(policy.document.emergency_group)
-    conditions = {
-        "not-emergency": (f"!(has(request.userInfo.groups) && {group} in request.userInfo.groups)"),
-    }
-    if policy.document.default_delegations:
-        actors = names_of(KUBERNETES.actors)
-        conditions["not-kubernetes"] = f"!({cel.is_among(_USER, actors)})"
-    return conditions
