@@ -10,6 +10,9 @@ ENTRIES: Final = 10_000
 ENTRY_BYTES: Final = 150
 """An entry's size in each object: 10,000 of them fill the 1.5 MB that etcd takes."""
 
+STEPS: Final = 800
+"""To what lies far down; Python decodes no more than a thousand."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -19,9 +22,14 @@ class Shape:
     pair: Callable[[int], tuple[Object, Object]]
 
 
-def _map_of_new_values(entries: int) -> tuple[Object, Object]:
+def _new_values(entries: int) -> tuple[Object, Object]:
     names = [f"entry-{index:06}" for index in range(entries)]
     old, new = ({name: _text(name, mark) for name in names} for mark in "ab")
+    return old, new
+
+
+def _map_of_new_values(entries: int) -> tuple[Object, Object]:
+    old, new = _new_values(entries)
     return _widget(old), _widget(new)
 
 
@@ -53,8 +61,20 @@ def _texts_moved_by_one(entries: int) -> tuple[Object, Object]:
     return _widget(texts), _widget(["first", *texts[:-1]])
 
 
+def _map_far_down(entries: int) -> tuple[Object, Object]:
+    old, new = _new_values(entries)
+    return _widget(_below(old)), _widget(_below(new))
+
+
+def _below(value: Object) -> Object:
+    for _ in range(STEPS):
+        value = {"a": value}
+    return value
+
+
 SHAPES: Final = (
     Shape("map, every value changed", _map_of_new_values),
+    Shape("map far down, every value changed", _map_far_down),
     Shape("map, every key changed", _map_of_new_keys),
     Shape("list of named items, turned round and changed", _named_items_reversed),
     Shape("list of texts, turned round", _texts_reversed),

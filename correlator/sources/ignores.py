@@ -11,8 +11,9 @@ from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from correlator.finding import Finding, Hidden, Incomplete
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.owners import Owner
-from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
+from glasswarden.kube.path_patterns import PathPattern, parse_pattern
 from glasswarden.kube.path_syntax import escape_key, is_bare
+from glasswarden.kube.path_walks import overlaps, walks_of
 
 _SYSTEM: Final = "resource.customizations.ignoreDifferences."
 _KEY: Final = re.compile(r"\.?\[(\"(?:[^\"\\]|\\.)*\")\]\??|\.([A-Za-z_][A-Za-z0-9_]*)\??")
@@ -65,7 +66,8 @@ class Ignore:
         held = bool(finding.managers) and set(finding.managers) <= self.managers
         # Argo CD knows items by their numbers, we by their keys.
         paths = [finding.field, *([finding.numbered] if finding.numbered else [])]
-        return held or any(overlaps(each, path, None) for each in self.fields for path in paths)
+        walks = walks_of(self.fields)
+        return held or any(overlaps(walk, path) for walk in walks for path in paths)
 
 
 def ignores_of(application: Object, owner: Owner) -> Iterator[Ignore | Incomplete]:

@@ -4,7 +4,7 @@
 aside, and a quantity's spelling where two mean the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -15,11 +15,12 @@ from glasswarden.kube.lookup import value_after
 from glasswarden.kube.managed import entries_of, writers_between
 from glasswarden.kube.noise import without_noise
 from glasswarden.kube.objects import Object, ref_of
-from glasswarden.kube.path_patterns import PathPattern, covers
+from glasswarden.kube.path_patterns import PathPattern
+from glasswarden.kube.path_walks import covers, walks_of
 from glasswarden.kube.paths import Path
 from glasswarden.kube.schema import shape_of
 
-__all__ = ["ABSENT", "Change", "Value", "changes", "is_covered", "touches"]
+__all__ = ["ABSENT", "Change", "Value", "are_covered", "changes", "is_covered", "touches"]
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -76,10 +77,19 @@ def touches(change: Change, path: Path) -> bool:
     return not identical(old, new)
 
 
+def are_covered(changes: Iterable[Change], patterns: Sequence[PathPattern]) -> bool:
+    """Tell whether *patterns* together cover *changes*, what they removed and what they added."""
+    walks = walks_of(patterns)
+    return all(covers(walks, change.path, *_values(change)) for change in changes)
+
+
 def is_covered(change: Change, patterns: Sequence[PathPattern]) -> bool:
-    """Tell whether *patterns* together cover *change*, what it removed and what it added."""
-    values = [value for value in (change.old, change.new) if value is not ABSENT]
-    return all(covers(patterns, change.path, value) for value in values)
+    """Tell the same of one change."""
+    return are_covered((change,), patterns)
+
+
+def _values(change: Change) -> list[Value]:
+    return [value for value in (change.old, change.new) if value is not ABSENT]
 
 
 def _meant(obj: Object | None, subresource: str) -> Value:

@@ -12,7 +12,8 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.identity import Keys, identified, step_to
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.paths import Index, Key, Path, path_of
+from glasswarden.kube.path_folds import Fold
+from glasswarden.kube.paths import Index, Key, Path
 from glasswarden.kube.schema import Keyed, Shape, shape_of
 
 FREE_MAPS: Final = frozenset(
@@ -29,35 +30,35 @@ def is_free_map(path: Path) -> bool:
     return isinstance(path.step, Key) and path.step.name in FREE_MAPS
 
 
+def unit_at(path: Path) -> Path:
+    """Return *path*, or the path of the list where it leads through a position of one."""
+    return Fold(None, _list_after).at(path) or path
+
+
 def changed_fields(ref: Ref, changes: Iterable[Change]) -> Iterator[Path]:
     """Yield the paths of the fields that *changes* to *ref* are about."""
-    shape = shape_of(ref)
+    lists, shapes = Fold(None, _list_after), Fold(shape_of(ref), _shape_after)
     for change in changes:
-        path, old, new = unit_at(change.path), change.old, change.new
+        around = lists.at(change.path)
+        path, old, new = around or change.path, change.old, change.new
         value = old if new is ABSENT else new
-        if path is not change.path or (old is not ABSENT and new is not ABSENT):
+        if around is not None or (old is not ABSENT and new is not ABSENT):
             yield path
         elif isinstance(value, dict) and value and is_free_map(path):
             yield from (path / Key(name) for name in value)
         elif isinstance(value, list) and value:
-            yield from _items(path, value, _shape_at(shape, path))
+            yield from _items(path, value, shapes.at(path))
         else:
             yield path
 
 
-def unit_at(path: Path) -> Path:
-    """Return *path*, or the path of the list where it leads through a position of one."""
-    steps = path.steps
-    for at, step in enumerate(steps):
-        if isinstance(step, Index):
-            return path_of(*steps[:at])
-    return path
+def _list_after(around: Path | None, path: Path) -> Path | None:
+    """Return the outermost list that *path* leads through a position of, if it does."""
+    return path.parent if around is None and isinstance(path.step, Index) else around
 
 
-def _shape_at(shape: Shape, path: Path) -> Shape:
-    for step in path.steps:
-        shape = shape.at(step.name) if isinstance(step, Key) else shape.item
-    return shape
+def _shape_after(shape: Shape, path: Path) -> Shape:
+    return shape.at(path.step.name) if isinstance(path.step, Key) else shape.item
 
 
 def _items(path: Path, items: list[Any], shape: Shape) -> Iterator[Path]:

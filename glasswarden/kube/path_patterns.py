@@ -6,8 +6,8 @@ any text. A selector needs to name only some of an item's merge keys. Quotes and
 literal, so the text of every path is also a pattern, one without wildcards.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import TypeAlias
 
 import msgspec
 
@@ -23,7 +23,7 @@ from glasswarden.kube.path_syntax import (
     unescape,
     unescape_key,
 )
-from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step, parse_item
+from glasswarden.kube.paths import Index, Key, Member, Order, Path, Select, Step, parse_item
 
 
 class Glob(msgspec.Struct, frozen=True):
@@ -119,6 +119,10 @@ class PathPattern(msgspec.Struct, frozen=True):
 
     text: str
     parts: tuple[Part, ...]
+    skips: bool
+    """Whether ``/**`` is among the parts: then there may be several ways to walk one path."""
+    start: States
+    """How far it has come before the first step."""
 
     def __str__(self) -> str:
         return self.text
@@ -129,8 +133,10 @@ class PathPattern(msgspec.Struct, frozen=True):
 
     def states_at(self, path: Path) -> States:
         """Return how far the pattern has come when *path* has been walked."""
-        states = self._with_skips({0})
+        states = self.start
         for step in path.steps:
+            if not states:
+                break  # it speaks about nothing below here
             states = self.after(states, (step,))
         return states
 
@@ -143,65 +149,21 @@ class PathPattern(msgspec.Struct, frozen=True):
                 reached.add(state)
             elif any(map(part.takes, steps)):
                 reached.add(state + 1)
-        return self._with_skips(reached)
-
-    def _with_skips(self, states: set[int]) -> States:
-        # `/**` may stand for no step at all.
-        for state, part in enumerate(self.parts):
-            if state in states and isinstance(part, AnySteps):
-                states.add(state + 1)
-        return frozenset(states)
+        return _with_skips(self.parts, reached) if self.skips else frozenset(reached)
 
 
-def covers(patterns: Sequence[PathPattern], path: Path, value: Any) -> bool:  # noqa: ANN401 - JSON
-    """Tell whether one of *patterns* matches *path*, or they match all that *value* holds there.
-
-    A change that adds a whole map is then as welcome as the same change, field by field.
-    """
-    pending = [([pattern.states_at(path) for pattern in patterns], value)]
-    while pending:
-        states, value = pending.pop()
-        if any(len(pattern.parts) in at for pattern, at in zip(patterns, states, strict=True)):
-            continue
-        if not any(states) or not value or not isinstance(value, dict | list):
-            return False
-        for steps, child in _children(value):
-            rows = zip(patterns, states, strict=True)
-            pending.append(([pattern.after(at, steps) for pattern, at in rows], child))
-    return True
-
-
-def overlaps(pattern: PathPattern, path: Path, value: Any) -> bool:  # noqa: ANN401 - JSON
-    """Tell whether *pattern* matches *path*, something around it, or something in *value*."""
-    end = len(pattern.parts)
-    states = pattern.states_at(ROOT)
-    for step in path.steps:
-        if end in states:
-            return True
-        states = pattern.after(states, (step,))
-    pending = [(states, value)]
-    while pending:
-        states, value = pending.pop()
-        if end in states:
-            return True
-        if states and isinstance(value, dict | list):
-            pending += ((pattern.after(states, steps), child) for steps, child in _children(value))
-    return False
+def _with_skips(parts: tuple[Part, ...], states: set[int]) -> States:
+    # `/**` may stand for no step at all.
+    for state, part in enumerate(parts):
+        if state in states and isinstance(part, AnySteps):
+            states.add(state + 1)
+    return frozenset(states)
 
 
 def parse_pattern(text: str) -> PathPattern:
     """Return the pattern that *text* spells, or raise `PathError`."""
-    return PathPattern(text, tuple(map(_part, tokens_of(text))))
-
-
-def _children(value: dict[str, Any] | list[Any]) -> Iterator[tuple[tuple[Step, ...], Any]]:
-    """Yield each child with the steps that may lead to it: its list's merge keys are not known."""
-    if isinstance(value, dict):
-        yield from (((Key(name),), child) for name, child in value.items())
-        return
-    for index, item in enumerate(value):
-        by_value = Select(tuple(item.items())) if isinstance(item, dict) else Member(item)
-        yield (Index(index), by_value), item
+    parts = tuple(map(_part, tokens_of(text)))
+    return PathPattern(text, parts, AnySteps() in parts, _with_skips(parts, {0}))
 
 
 def _part(token: Token) -> Part:

@@ -12,6 +12,7 @@ import re
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from glasswarden.kube.path_syntax import (
     KeyToken,
@@ -26,6 +27,11 @@ from glasswarden.kube.path_syntax import (
     tokens_of,
     unescape_key,
 )
+
+MOST_REMEMBERED: Final = 64
+LONGEST_REMEMBERED: Final = 1000
+"""Steps, and characters, that a path keeps once it was asked for them. An object may have a hundred
+thousand fields at the end of a thousand steps."""
 
 _INDEX: Final = re.compile("0|[1-9][0-9]{0,8}")
 
@@ -82,10 +88,24 @@ class Path(msgspec.Struct, frozen=True, eq=False):
 
     parent: "Path | None" = None
     step: Step | None = None
+    head: Step | None = None
+    """The first step from the root: most rules are done with a path when they know it."""
+
+    # Every rule asks for the steps of a change; its text is shown and recorded.
+    _steps: tuple[Step, ...] | None = None
+    _text: str | None = None
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps from the root; none for the root itself."""
+        if self._steps is not None:
+            return self._steps
+        steps = self._walked()
+        if len(steps) <= MOST_REMEMBERED:
+            force_setattr(self, "_steps", steps)
+        return steps
+
+    def _walked(self) -> tuple[Step, ...]:
         upwards = []
         path: Path | None = self
         while path is not None and path.step is not None:
@@ -94,10 +114,15 @@ class Path(msgspec.Struct, frozen=True, eq=False):
         return tuple(reversed(upwards))
 
     def __truediv__(self, step: Step) -> "Path":
-        return Path(self, step)
+        return Path(self, step, self.head or step)
 
     def __str__(self) -> str:
-        return "".join(map(str, self.steps)) or "/"
+        if self._text is not None:
+            return self._text
+        text = "".join(map(str, self.steps)) or "/"
+        if len(text) <= LONGEST_REMEMBERED:
+            force_setattr(self, "_text", text)
+        return text
 
     def __repr__(self) -> str:
         return f"parse_path({str(self)!r})"

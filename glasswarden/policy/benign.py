@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from glasswarden.kube.diff import is_covered
+from glasswarden.kube.diff import are_covered
 from glasswarden.kube.path_patterns import PathPattern, parse_pattern
 from glasswarden.policy.document import Benign
 from glasswarden.policy.write import Operation, Write
@@ -41,5 +41,4 @@ def _is_by_undo(write: Write) -> bool:
 
 def _only(write: Write, pattern: PathPattern) -> bool:
     """Tell whether *write* changes something, and nothing but what *pattern* speaks about."""
-    covered = (is_covered(change, (pattern,)) for change in write.changes)
-    return bool(write.changes) and all(covered)
+    return bool(write.changes) and are_covered(write.changes, (pattern,))

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.declared import WHY
-from glasswarden.policy.breakglass.held import fits, merged
+from glasswarden.policy.breakglass.held import merged
 from glasswarden.policy.breakglass.moment import moment
 from glasswarden.policy.breakglass.notes import Unreadable
 from glasswarden.policy.breakglass.stamp import Flaw, Stamp, check
@@ -75,12 +75,11 @@ def _too_much(stamp: Stamp, write: Write, live: Stamp | None) -> str | None:
     """Return why a grant that holds cannot remember what *write* changes, if it cannot."""
     if not stamp.hold or not write.changes:
         return None
-    held = merged(write.target, live.held if live else (), write.changes)
-    if fits(held):
+    if merged(write.target, live.held if live else (), write.changes) is not None:
         return None
     return (
-        f"{len(held)} fields would have been changed under the grant, more than its stamp can "
-        "remember: change fewer of them, or use a rule that does not hold"
+        f"the stamp of a grant that holds has no room to remember {len(write.changes)} more fields "
+        "that were changed: change fewer of them, or use a rule that does not hold"
     )
 
 

@@ -7,12 +7,13 @@ from typing import Final
 
 import msgspec
 
-from glasswarden.kube.diff import Change, is_covered
+from glasswarden.kube.diff import Change, are_covered
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import DEFAULT_ENGINES, OPTIONAL_ENGINES, Engine, Mark, Owner, marks_of
 from glasswarden.kube.owners.argocd import ArgoCDSettings, argocd
 from glasswarden.kube.owners.custom import custom
-from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
+from glasswarden.kube.path_patterns import PathPattern, parse_pattern
+from glasswarden.kube.path_walks import overlaps, walks_of
 from glasswarden.kube.reconcilers import reconciler_of
 from glasswarden.policy import document as doc
 from glasswarden.policy.breakglass.rules import Rule, is_namespace, placed, rules_of
@@ -42,7 +43,7 @@ class Delegate:
             (write.actor.name in self.actors or write.manager in self.managers)
             and write.operation in self.operations
             and self.place.fits(write.target, write.owner, write.labels)
-            and all(is_covered(change, self.fields) for change in write.changes)
+            and are_covered(write.changes, self.fields)
         )
 
 
@@ -56,9 +57,7 @@ class Hidden:
     def holds(self, ref: Ref, change: Change) -> bool:
         """Tell whether a value of *change* is, contains or is part of such a field."""
         return self.kinds.fits(ref) and any(
-            overlaps(field, change.path, value)
-            for field in self.fields
-            for value in (change.old, change.new)
+            overlaps(walk, change.path, change.old, change.new) for walk in walks_of(self.fields)
         )
 
 

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.held import fits, merged
+from glasswarden.policy.breakglass.held import merged
 from glasswarden.policy.breakglass.petition import Petition, digest_of
 from glasswarden.policy.breakglass.stamp import Stamp
 from glasswarden.policy.covering import Cover, cover_of
@@ -125,7 +125,7 @@ def _held(write: Write, live: Stamp | None) -> tuple[str, ...]:
     """Return the fields to remember. Whoever takes a fix over takes it over whole."""
     known = live.held if live else ()
     found = merged(write.target, known, write.changes)
-    return found if fits(found) else known  # a write that changes too much is refused
+    return known if found is None else found  # a write that changes too much is refused
 
 
 def _restored(write: Write, policy: Policy, now: datetime) -> Marks:
@@ -171,6 +171,8 @@ def _remembered(write: Write, policy: Policy, now: datetime) -> Marks:
         return {}
     live = live_grant(write, policy, now)
     held = merged(write.target, live.held if live else (), write.changes)
+    if held is None:
+        return {}  # it is refused
     if live is not None and not live.namespace:
         # Somebody's grant on the object itself stays theirs; it only remembers more.
         remembers = live

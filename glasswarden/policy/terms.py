@@ -37,11 +37,8 @@ def uncovered(rule: Rule, write: Write) -> str | None:
     operation, named = operation_of(write), rule.document.operations
     if operation not in named:
         return f"a grant covers {', '.join(named)}, and no {operation}"
-    for change in write.changes:
-        pattern = rule.closed_by(change)
-        if pattern is not None:
-            return f"{pattern} stays closed even under a grant"
-    return None
+    pattern = rule.closed_by(write.changes)
+    return f"{pattern} stays closed even under a grant" if pattern else None
 
 
 def broken_term(stamp: Stamp, write: Write, policy: Policy, now: datetime) -> str | None:

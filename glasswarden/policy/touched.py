@@ -8,13 +8,15 @@ from glasswarden.kube.paths import Key
 
 Kind: TypeAlias = Literal["annotation", "label"]
 
+_METADATA: Final = Key("metadata")
 _FIELDS: Final[dict[str, Kind]] = {"annotations": "annotation", "labels": "label"}
 
 
 def touched_metadata(change: Change) -> Iterator[tuple[Kind, str]]:
     """Yield each label and annotation that is not the same after *change*."""
-    steps = change.path.steps
-    match steps:
+    if change.path.head != _METADATA:
+        return
+    match change.path.steps:
         case (Key("metadata"), Key(field), Key(name), *_) if field in _FIELDS:
             yield _FIELDS[field], name
         case (Key("metadata"), Key(field)) if field in _FIELDS:

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from glasswarden.kube.path_patterns import AnyItem, AnyStep, AnySteps, covers, parse_pattern
+from glasswarden.kube.path_patterns import AnyItem, AnyStep, AnySteps, parse_pattern
 from glasswarden.kube.path_syntax import PathError
+from glasswarden.kube.path_walks import covers, walks_of
 from glasswarden.kube.paths import Key, Path, parse_path
 from tests.kube.strategies import paths
 
@@ -107,7 +108,8 @@ def test_patterns_cover_a_value_when_they_match_every_leaf(
     value: Any,  # noqa: ANN401 - any JSON value
     covered: bool,  # noqa: FBT001 - an expectation
 ) -> None:
-    assert covers(list(map(parse_pattern, patterns)), parse_path(path), value) == covered
+    walks = walks_of(list(map(parse_pattern, patterns)))
+    assert covers(walks, parse_path(path), value) == covered
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from hypothesis import given
 
 from glasswarden.kube.path_syntax import PathError
 from glasswarden.kube.paths import (
+    LONGEST_REMEMBERED,
+    MOST_REMEMBERED,
     ROOT,
     Index,
     Key,
@@ -132,3 +134,20 @@ def test_paths_are_values() -> None:
 def test_a_path_may_be_as_deep_as_it_likes() -> None:
     deep = path_of(*["a"] * 20_000)
     assert parse_path(str(deep)) == deep
+
+
+@pytest.mark.parametrize("count", [MOST_REMEMBERED, MOST_REMEMBERED + 1])
+def test_the_steps_of_a_long_path_are_not_kept(count: int) -> None:
+    """Of a hundred thousand fields at the end of a thousand steps, each would have its own."""
+    path = path_of(*["a"] * count)
+    first, second = path.steps, path.steps
+    assert first == second == (Key("a"),) * count
+    assert (first is second) == (count <= MOST_REMEMBERED)
+
+
+@pytest.mark.parametrize("length", [LONGEST_REMEMBERED, LONGEST_REMEMBERED + 1])
+def test_nor_is_its_text(length: int) -> None:
+    path = path_of("a" * (length - 1))
+    first, second = str(path), str(path)
+    assert first == second == f"/{'a' * (length - 1)}"
+    assert (first is second) == (length <= LONGEST_REMEMBERED)

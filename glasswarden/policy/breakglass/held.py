@@ -4,6 +4,7 @@ They stand in the stamp, which stands in an annotation: so many bytes, and no mo
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -11,28 +12,49 @@ import msgspec
 from glasswarden.kube.diff import Change
 from glasswarden.kube.fields import changed_fields
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.paths import Path, parse_path
+from glasswarden.kube.path_folds import Fold
+from glasswarden.kube.paths import ROOT, Path, Step, parse_path
 
 MOST_BYTES: Final = 46 * 1024
 """As JSON; the token is a third longer, and stays below 64 kB with all else that is in it. All
 annotations of an object together may have 256 kB."""
 
 
-def merged(ref: Ref, held: Iterable[str], changes: Iterable[Change]) -> tuple[str, ...]:
-    """Return *held* and the fields that *changes* to *ref* are about, none inside another."""
-    paths = {parse_path(text) for text in held} | set(changed_fields(ref, changes))
-    return tuple(sorted(map(str, _outermost(paths))))
+@dataclass(slots=True)
+class _Node:
+    """Where paths lead, or go on from."""
+
+    steps: "dict[Step | None, _Node]" = field(default_factory=dict)
+    is_end: bool = False
 
 
-def fits(held: tuple[str, ...]) -> bool:
-    """Tell whether a stamp has room for *held*."""
-    return len(msgspec.json.encode(held)) <= MOST_BYTES
+def merged(ref: Ref, held: Iterable[str], changes: Iterable[Change]) -> tuple[str, ...] | None:
+    """Return *held* and the fields that *changes* to *ref* are about, none inside another.
+
+    None where a stamp has no room for them.
+    """
+    root = _Node()
+    nodes = Fold(root, _node_after)
+    for path in (*map(parse_path, held), *changed_fields(ref, changes)):
+        nodes.at(path).is_end = True
+    found = _outermost(root)
+    return tuple(sorted(found)) if len(msgspec.json.encode(found)) <= MOST_BYTES else None
 
 
-def _outermost(paths: set[Path]) -> set[Path]:
-    known = {path.steps for path in paths}
-    return {
-        path
-        for path in paths
-        if not any(path.steps[:length] in known for length in range(len(path.steps)))
-    }
+def _node_after(node: _Node, path: Path) -> _Node:
+    return node.steps.setdefault(path.step, _Node())
+
+
+def _outermost(root: _Node) -> list[str]:
+    """Return the paths that end below *root* inside no other, until they are surely too many."""
+    found, room = [], MOST_BYTES
+    pending: list[tuple[str, Step | None, _Node]] = [("", None, root)]
+    while pending and room >= 0:
+        parent, step, node = pending.pop()
+        text = f"{parent}{step}" if step else parent
+        if node.is_end:
+            found.append(text or str(ROOT))
+            room -= len(text)
+        else:
+            pending += ((text, *below) for below in node.steps.items())
+    return found

@@ -1,7 +1,7 @@
 """The rules of break-glass, made ready: who may ask, where and when, and on which conditions."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -10,7 +10,8 @@ from glasswarden.duration import parse_span
 from glasswarden.kube.diff import Change
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.owners import Owner
-from glasswarden.kube.path_patterns import PathPattern, overlaps, parse_pattern
+from glasswarden.kube.path_patterns import PathPattern, parse_pattern
+from glasswarden.kube.path_walks import overlaps, walks_of
 from glasswarden.policy import document as doc
 from glasswarden.policy.actor import Actor
 from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
@@ -103,11 +104,13 @@ class Rule:
         """Tell whether objects of that kind stay closed."""
         return self.closed_kinds.fits(ref)
 
-    def closed_by(self, change: Change) -> PathPattern | None:
-        """Return the pattern that keeps the field of *change* closed, if one does."""
-        for pattern in self.closed:
-            if any(overlaps(pattern, change.path, value) for value in (change.old, change.new)):
-                return pattern
+    def closed_by(self, changes: Sequence[Change]) -> PathPattern | None:
+        """Return the pattern that keeps a field of *changes* closed, if one does."""
+        walks = walks_of(self.closed)
+        for change in changes:
+            for walk in walks:
+                if overlaps(walk, change.path, change.old, change.new):
+                    return walk.pattern
         return None
 
 
