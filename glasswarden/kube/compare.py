@@ -8,14 +8,13 @@ keys twice, differs as a whole.
 Nothing here recurses, and no cost grows faster than the values' size.
 """
 
-from collections.abc import Iterator
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from glasswarden.kube.equality import identical, same_scalar
-from glasswarden.kube.identity import Identified, Keys, identified, step_to
+from glasswarden.kube.identity import Identified, Keys, are_aligned, identified, step_to
 from glasswarden.kube.managed import FieldsV1, items_of, render_step
 from glasswarden.kube.paths import ROOT, Index, Key, Order, Path, Step
 from glasswarden.kube.quantity import same_int_or_string, same_quantity
@@ -96,10 +95,10 @@ def _is_divisible(pair: Pair) -> bool:
 
 def _fields(pair: Pair) -> list[_Part]:
     old, new = pair.old, pair.new
-    rows = [(key, value, new.get(key, ABSENT)) for key, value in old.items()]
+    others = [new.get(key, ABSENT) for key in old]
     kept: list[_Part] = [
         (Key(key), value, other, None)
-        for key, value, other in _unequal(pair, rows)
+        for key, value, other in _unequal(pair, old, old.values(), others)
         if not _same_meaning(value, other, pair.shape.at(key))
     ]
     return kept + [(Key(key), ABSENT, new[key], None) for key in new if key not in old]
@@ -120,24 +119,31 @@ def _items(pair: Pair, hints: _Hints) -> list[_Part] | None:
 
 def _by_index(pair: Pair) -> list[_Part]:
     size = max(len(pair.old), len(pair.new))
-    rows = zip_longest(range(size), pair.old, pair.new, fillvalue=ABSENT)
-    return [(Index(index), old, new, None) for index, old, new in _unequal(pair, list(rows))]
+    olds, news = (items + [ABSENT] * (size - len(items)) for items in (pair.old, pair.new))
+    unequal = _unequal(pair, range(size), olds, news)
+    return [(Index(index), old, new, None) for index, old, new in unequal]
 
 
 def _by_identity(pair: Pair, keys: Keys) -> list[_Part] | None:
+    if are_aligned(pair.old, pair.new, keys):
+        return _paired(pair, keys, pair.old, pair.new)
     before, after = identified(pair.old, keys), identified(pair.new, keys)
     if before is None or after is None:
         return _as_whole(pair)
-    rows = [(old, old, after.get(identity, _NOWHERE)[1]) for identity, (_, old) in before.items()]
-    parts: list[_Part] = [
-        (step_to(item, keys), old, new, None) for item, old, new in _unequal(pair, rows)
-    ]
-    parts += [
+    counterparts = [after.get(identity, _NOWHERE)[1] for identity in before]
+    added: list[_Part] = [
         (step_to(item, keys), ABSENT, item, index)
         for identity, (index, item) in after.items()
         if identity not in before
     ]
-    return parts + _reordered(before, after, keys)
+    paired = _paired(pair, keys, pair.old, counterparts)
+    return paired + added + _reordered(before, after, keys)
+
+
+def _paired(pair: Pair, keys: Keys, old: list[Value], new: list[Value]) -> list[_Part]:
+    """Return the items of *old* that are not what stands at their place in *new*."""
+    unequal = _unequal(pair, old, old, new)
+    return [(step_to(item, keys), item, other, None) for item, _, other in unequal]
 
 
 def _reordered(before: Identified, after: Identified, keys: Keys) -> list[_Part]:
@@ -173,15 +179,21 @@ def _learned(hints: _Hints) -> Items | None:
     return next((items for node in hints if (items := items_of(node)) is not None), None)
 
 
-def _unequal(pair: Pair, rows: list[_Row]) -> list[_Row]:
-    """Return those of *rows* whose values differ, or may: then a look inside will tell."""
+def _unequal(
+    pair: Pair, ways: Iterable[Any], olds: Iterable[Value], news: Iterable[Value]
+) -> list[_Row]:
+    """Return the values that differ, or may: then a look inside will tell. Each with its way."""
+    # All three are gone through a second time where they are nested too deep for a glance.
     try:
         if pair.level < _SHORTCUT and pair.shape.typed:
-            return [row for row in rows if row[1] != row[2]]
+            rows = zip(ways, olds, news, strict=True)
+            return [(way, old, new) for way, old, new in rows if old != new]
         if pair.level < _SHORTCUT:
+            rows = zip(ways, olds, news, strict=True)
             return [row for row in rows if not _exactly_equal(row[1], row[2])]
     except RecursionError:
         pass
+    rows = zip(ways, olds, news, strict=True)
     return [row for row in rows if not _same_leaf(row[1], row[2])]
 
 

@@ -36,6 +36,24 @@ def identified(items: list[Any], keys: Keys) -> Identified | None:
     return found if len(found) == len(items) and None not in found else None
 
 
+def are_aligned(one: list[Any], other: list[Any], keys: Keys) -> bool:
+    """Tell, at a glance, whether both lists hold the same items by their identities, in one order.
+
+    Most that are compared do, and nothing has to be looked up then. Where it is false, a closer
+    look may still find that they do.
+    """
+    if len(keys) != 1 or len(one) != len(other):
+        return False
+    [key] = keys
+    try:
+        identities = [item[key] for item in one]
+        distinct = set(identities)
+        is_alike = identities == [item[key] for item in other]
+    except (KeyError, TypeError):
+        return False  # an item is no map, has no such key, or a map or a list under it
+    return is_alike and len(distinct) == len(identities) and None not in distinct
+
+
 def step_to(item: Any, keys: Keys) -> Select | Member:  # noqa: ANN401 - any JSON value
     """Return the step that leads to *item*, which has an identity."""
     return Select(tuple([(key, item[key]) for key in keys])) if keys else Member(item)

@@ -132,7 +132,7 @@ def items_of(node: FieldsV1) -> Items | None:
 
 def child_of(node: FieldsV1, step: Step) -> FieldsV1 | None:
     """Return the node that *step* leads to, if *node* has it."""
-    child = node.get(f"f:{step.name}" if isinstance(step, Key) else render_step(step))
+    child = node.get(render_step(step))
     return child if isinstance(child, dict) else None
 
 
@@ -156,9 +156,9 @@ def parse_step(name: str) -> Step | None:
 
 def render_step(step: Step) -> str:
     """Return the name of *step* in FieldsV1, empty where it can have none."""
+    if isinstance(step, Key):  # most are, and a pattern takes longer to tell
+        return f"f:{step.name}"
     match step:
-        case Key(name=name):
-            return f"f:{name}"
         case Select(keys=keys):
             return f"k:{_json(dict(keys))}"
         case Member(value=value):

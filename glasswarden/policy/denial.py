@@ -33,6 +33,9 @@ MOST_FIELDS: Final = 6
 
 LONGEST_VALUE: Final = 40
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+"""As `json.dumps`, which makes an encoder for each value."""
+
 LONGEST_LINE: Final = 240
 """The API server cuts a warning at 256 characters."""
 
@@ -163,7 +166,7 @@ def _line(write: Write, change: Change, policy: Policy) -> str:
 def _value(value: object) -> str:
     if value is ABSENT:
         return "(none)"
-    text = json.dumps(value, ensure_ascii=False)
+    text = _encode(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 

@@ -20,7 +20,10 @@ class Names:
         return bool(self.exact or self.globs)
 
     def __contains__(self, name: str) -> bool:
-        return name in self.exact or any(glob.fits(name) for glob in self.globs)
+        # Each write is held against dozens of these, and few have stars.
+        return name in self.exact or (
+            bool(self.globs) and any(glob.fits(name) for glob in self.globs)
+        )
 
 
 def names_of(patterns: Iterable[str]) -> Names:

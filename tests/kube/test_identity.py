@@ -1,0 +1,46 @@
+"""Whether the items of two lists can be paired at a glance."""
+
+from typing import Any
+
+import pytest
+
+from glasswarden.kube.identity import are_aligned, identified
+
+A, B = {"name": "a", "value": 1}, {"name": "b", "value": 2}
+ALIKE = [{"name": True}, {"name": 1}]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "aligned"),
+    [
+        pytest.param([A, B], [A, B | {"value": 3}], True, id="the same, one changed"),
+        pytest.param([], [], True, id="nothing"),
+        pytest.param([A, B], [B, A], False, id="another order"),
+        pytest.param([A], [A, B], False, id="one more"),
+        pytest.param([A, A], [A, A], False, id="the same twice"),
+        pytest.param(
+            [{"name": True}, {"name": 1}], [{"name": True}, {"name": 1}], False, id="bool"
+        ),
+        pytest.param([{"name": None}], [{"name": None}], False, id="null"),
+        pytest.param([{"value": 1}], [{"value": 1}], False, id="no key"),
+        pytest.param([{"name": ["a"]}], [{"name": ["a"]}], False, id="a list under the key"),
+        pytest.param([A], [{"name": {"a": 1}}], False, id="a map under the other's key"),
+        pytest.param(["name"], ["name"], False, id="no map"),
+        pytest.param([None], [None], False, id="nothing for a map"),
+    ],
+)
+def test_lists_are_aligned_where_each_item_has_its_counterpart_in_its_place(
+    one: list[Any], other: list[Any], *, aligned: bool
+) -> None:
+    assert are_aligned(one, other, ("name",)) is aligned
+    if aligned:
+        before, after = identified(one, ("name",)), identified(other, ("name",))
+        assert before is not None
+        assert after is not None
+        assert list(before) == list(after)
+
+
+def test_only_one_key_is_seen_at_a_glance() -> None:
+    ports = [{"port": 80, "protocol": "TCP"}]
+    assert not are_aligned(ports, ports, ("port", "protocol"))
+    assert not are_aligned(["a"], ["a"], ())
