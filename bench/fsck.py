@@ -160,7 +160,7 @@ def attempts(count: int) -> Iterator[Attempt]:
             changes=(
                 ChangedField(path="/spec/replicas", manager="kubectl-edit", old=3, new=5),
                 ChangedField(
-                    path='/spec/template/spec/containers[name="app"]/image',
+                    path=f"/spec/template/spec/containers[name=app-{number % 5000}]/image",
                     manager="kubectl-edit",
                     old="registry.example/web:1.4.2",
                     new="registry.example/web:1.4.3",

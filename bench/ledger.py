@@ -17,6 +17,7 @@ from bench.lab.lab import Lab
 from glasswarden.ledger.question import Indexed, fields_of, indexed
 from glasswarden.ledger.record import Record
 from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import widen
 from glasswarden.ledger.sqlite.values import joined, stored
 
 GOALS: Final = (
@@ -40,7 +41,7 @@ def run(lab: Lab) -> list[Figure]:
 def _appends(lab: Lab) -> tuple[Figure, Figure]:
     records = records_to_append(lab)
     path = lab.folder / "appended.db"
-    with closing(open_sqlite(path)) as ledger, ExitStack() as stack:
+    with closing(open_sqlite(path, in_bulk=True)) as ledger, ExitStack() as stack:
         sides: dict[str, Store] = {
             "ours": ledger.append,
             "indexed": _raw(stack, lab.folder / "indexed.db", like=path),
@@ -56,6 +57,7 @@ def _raw(stack: ExitStack, path: Path, like: Path | None = None) -> Store:
     connection = stack.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
+    widen(connection)
     names = ", ".join(f'"{name}"' for name in Indexed._fields)
     columns = f"{names}, fields, body, digest, signature"
     connection.execute(f"CREATE TABLE record ({columns}, PRIMARY KEY (id)) WITHOUT ROWID")

@@ -12,10 +12,13 @@ from glasswarden.ledger.sqlite import migrate_sqlite, open_sqlite
 POSTGRES: Final = frozenset({"postgres", "postgresql"})
 
 
-def open_ledger(address: str, *, create: bool = True) -> Ledger:
-    """Open the ledger that *address* names; a file is made where there is none, if *create*."""
+def open_ledger(address: str, *, create: bool = True, in_bulk: bool = False) -> Ledger:
+    """Open the ledger that *address* names; a file is made where there is none, if *create*.
+
+    *in_bulk* is for who stores very many records; a server needs not be told.
+    """
     if not is_postgres(address):
-        return open_sqlite(file_of(address), create=create)
+        return open_sqlite(file_of(address), create=create, in_bulk=in_bulk)
     # Only here: psycopg takes its time to load, and is not everywhere.
     try:
         from glasswarden.ledger.postgres.driver import open_postgres  # noqa: PLC0415

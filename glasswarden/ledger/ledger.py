@@ -5,18 +5,34 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from glasswarden.ledger.question import Indexed, Question
-from glasswarden.ledger.record import Head, Record
+from glasswarden.ledger.record import Attempt, Head, Record
 
 
-class Row(NamedTuple):
+class Row(Protocol):
     """A record exactly as the database holds it, trusted in nothing: for `fsck` and `export`."""
 
-    columns: Indexed
-    body: bytes
-    digest: str
-    signature: str
-    fields: tuple[str, ...]
-    """The paths it can be found by, sorted."""
+    @property
+    def body(self) -> bytes:
+        """Its bytes."""
+
+    @property
+    def digest(self) -> str:
+        """What is said to be their digest."""
+
+    @property
+    def signature(self) -> str:
+        """What is said to be the signature over it."""
+
+    @property
+    def columns(self) -> Indexed:
+        """What it can be found by, but for `fields`."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The paths it can be found by, sorted."""
+
+    def matches(self, attempt: Attempt) -> bool:
+        """Tell whether `columns` and `fields` are those of *attempt*."""
 
 
 class LegalHold(NamedTuple):

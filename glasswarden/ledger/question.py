@@ -7,10 +7,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import itemgetter
+from operator import attrgetter
 from typing import Final, NamedTuple
-
-from msgspec.structs import astuple
 
 from glasswarden.ledger.record import AnyEntry, Attempt, Foreign
 
@@ -98,10 +96,10 @@ class Indexed(NamedTuple):
 
     id: str
     time: datetime
-    cluster: str
     writer: str
     sequence: int
     type: str
+    cluster: str
     verdict: str = ""
     actor: str = ""
     group: str = ""
@@ -120,21 +118,22 @@ class Indexed(NamedTuple):
 def indexed(entry: AnyEntry) -> Indexed:
     """Return the columns of *entry*; what is no attempt has little to be found by."""
     if isinstance(entry, Attempt):
-        identity, time, writer, sequence, expires, *texts = _picked(astuple(entry))
-        cluster, *rest = _searchable(texts)
-        return Indexed._make((identity, time, cluster, writer, sequence, "attempt", *rest, expires))
+        return Indexed._make((entry.id, entry.time, *plain_columns(entry), entry.grant_expires))
     tag = entry.type if isinstance(entry, Foreign) else str(entry.__struct_config__.tag)
     cluster = searchable(entry.cluster)
-    return Indexed(entry.id, entry.time, cluster, entry.writer, entry.sequence, searchable(tag))
+    return Indexed(entry.id, entry.time, entry.writer, entry.sequence, searchable(tag), cluster)
+
+
+def plain_columns(attempt: Attempt) -> tuple[str | int, ...]:
+    """Return the columns of *attempt* without its id and the moments, in their order.
+
+    Those every database keeps in its own way, these as they are.
+    """
+    return (attempt.writer, attempt.sequence, "attempt", *_searchable(_texts_of(attempt)))
 
 
 # In one step, since every record that is stored or verified goes through here.
-_picked: Final = itemgetter(
-    *map(
-        Attempt.__struct_fields__.index,
-        ("id", "time", "writer", "sequence", "grant_expires", "cluster", *Indexed._fields[6:-1]),
-    )
-)
+_texts_of: Final = attrgetter(*Indexed._fields[Indexed._fields.index("cluster") : -1])
 
 
 def _searchable(texts: Sequence[str]) -> Sequence[str]:
@@ -145,10 +144,10 @@ def _searchable(texts: Sequence[str]) -> Sequence[str]:
 
 
 def fields_of(entry: AnyEntry) -> tuple[str, ...]:
-    """Return the paths that *entry* can be found by: those that it changed, each once."""
+    """Return the paths that *entry* can be found by: those that it changed, each once, sorted."""
     if not isinstance(entry, Attempt):
         return ()
-    return tuple(dict.fromkeys(_searchable([change.path for change in entry.changes])))
+    return tuple(sorted({*_searchable([change.path for change in entry.changes])}))
 
 
 def searchable(text: str) -> str:

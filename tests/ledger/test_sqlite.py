@@ -45,11 +45,16 @@ def tool(ledger: SqliteLedger) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def test_every_commit_is_synced(ledger: SqliteLedger) -> None:
-    ask = ledger._connection.execute
+@pytest.mark.parametrize(("in_bulk", "pages"), [(False, 256), (True, 4096)])
+def test_every_commit_is_synced_however_seldom_the_log_is_carried_over(
+    path: Path, *, in_bulk: bool, pages: int
+) -> None:
     full = 2
-    assert ask("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert ask("PRAGMA synchronous").fetchone() == (full,)
+    with closing(open_sqlite(path, in_bulk=in_bulk)) as ledger:
+        ask = ledger._connection.execute
+        assert ask("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert ask("PRAGMA synchronous").fetchone() == (full,)
+        assert ask("PRAGMA wal_autocheckpoint").fetchone() == (pages,)
 
 
 class TestPlans:

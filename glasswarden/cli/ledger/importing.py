@@ -35,7 +35,7 @@ def command(
     progress, left_out, count = Progress(), LeftOut("rejected"), 0
     reject = {"left_out": left_out} if keep_going else {}
     try:
-        with click.open_file(str(file), "rb") as lines, opened(address, create=True) as ledger:
+        with click.open_file(str(file), "rb") as lines, opened(address, to_fill=True) as ledger:
             for count in imported(ledger, lines, **reject):
                 progress.tell(count, "records")
     except OSError as error:

@@ -83,9 +83,12 @@ def acting(ledger: Ledger, address: str, keys: Path | None, now: datetime) -> It
 
 
 @contextmanager
-def opened(address: str, *, create: bool = False) -> Iterator[Ledger]:
-    """Open the ledger at *address*; what is wrong with it is said in a sentence."""
-    with sentences(), closing(open_ledger(address, create=create)) as ledger:
+def opened(address: str, *, to_fill: bool = False) -> Iterator[Ledger]:
+    """Open the ledger at *address*; what is wrong with it is said in a sentence.
+
+    One that is *to_fill*, with very many records, is made where there is none.
+    """
+    with sentences(), closing(open_ledger(address, create=to_fill, in_bulk=to_fill)) as ledger:
         yield ledger
 
 

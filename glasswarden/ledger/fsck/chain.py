@@ -22,7 +22,16 @@ from glasswarden.ledger.fsck.row import faults_of
 from glasswarden.ledger.fsck.testimony import Claim
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Row
-from glasswarden.ledger.record import GENESIS, AnyEntry, Closed, Opened, Tombstone, is_later
+from glasswarden.ledger.record import (
+    FORMAT,
+    GENESIS,
+    AnyEntry,
+    Attempt,
+    Closed,
+    Opened,
+    Tombstone,
+    is_later,
+)
 
 LIST_OF_CHAINS: Final = "the ledger's list of chains"
 """Who claims what is not signed: the database itself."""
@@ -79,17 +88,18 @@ class ChainCheck:
         """Return what is wrong with *row*, or with what is missing before it."""
         self.records += 1
         entry, found = faults_of(row, self._trust)
+        if entry is not None and not found and self._follows(entry):
+            # Nothing was found, so its columns say the same; to look at them takes time.
+            self.sequence, self._id, self._prev = entry.sequence, entry.id, row.digest
+            if self._is_clean:
+                self._verified = (entry.sequence, row.digest)
+            return found
         if entry is not None and is_later(entry):
             self.later += 1
         sequence = row.columns.sequence
         if sequence < 1:
             self._is_clean = False
             return found or [self._forged(row, "it stands before the beginning of its chain")]
-        if entry is not None and not found and self._follows(entry):
-            self.sequence, self._id, self._prev = sequence, entry.id, row.digest
-            if self._is_clean:
-                self._verified = (sequence, row.digest)
-            return found
         if sequence <= self._through:
             found += self._survivor(row)
         else:
@@ -111,12 +121,13 @@ class ChainCheck:
     def _follows(self, entry: AnyEntry) -> bool:
         """Tell whether *entry* is what nearly all are: the next of its chain, and nothing else."""
         return (
-            entry.prev == self._prev
+            isinstance(entry, Attempt)
+            and entry.format <= FORMAT
+            and entry.prev == self._prev
             and entry.sequence == self.sequence + 1
             and entry.sequence not in self._claims
             and self.sequence > self._through
             and not self.is_closed
-            and not isinstance(entry, Closed)
         )
 
     def _survivor(self, row: Row) -> list[Finding]:

@@ -15,7 +15,7 @@ from glasswarden.ledger.fsck.findings import (
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Row
 from glasswarden.ledger.question import Indexed, fields_of, indexed
-from glasswarden.ledger.record import SIGNED, AnyEntry, Record, read_entry
+from glasswarden.ledger.record import SIGNED, AnyEntry, Attempt, Record, read_entry
 
 _PLACE: Final = frozenset({"writer", "sequence"})
 _COMMON: Final = Indexed._fields.index("verdict")
@@ -30,11 +30,10 @@ def faults_of(row: Row, trust: Trust) -> tuple[AnyEntry | None, list[Finding]]:
     except RecordMalformed:
         return None, [_unreadable(row, is_edited=digest != row.digest)]
     if (
-        digest == row.digest
+        isinstance(entry, Attempt)
+        and digest == row.digest
         and not row.signature
-        and row.columns == indexed(entry)
-        and (row.fields == (paths := fields_of(entry)) or row.fields == tuple(sorted(paths)))
-        and not isinstance(entry, SIGNED)
+        and row.matches(entry)
     ):
         return entry, []
     record = Record(entry, row.body, row.digest, row.signature)
@@ -78,7 +77,7 @@ def _differing(row: Row, record: Record) -> tuple[str, ...]:
         if stored != expected
     ]
     if not record.is_later:
-        if row.fields != tuple(sorted(fields_of(record.entry))):
+        if row.fields != fields_of(record.entry):
             names.append("fields")
         if row.signature and not isinstance(record.entry, SIGNED):
             names.append("signature")

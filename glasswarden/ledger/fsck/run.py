@@ -95,7 +95,8 @@ class Fsck:
             }
         anchors = {chain: Place(head.sequence, head.digest) for chain, head in heads.items()}
         for row in self._ledger.oldest_first(self._since):
-            chain, sequence = row.columns.writer, row.columns.sequence
+            columns = row.columns
+            chain, sequence = columns.writer, columns.sequence
             if chain not in anchors or sequence <= anchors[chain].sequence:
                 anchors[chain] = Place(sequence - 1, "")
         return {

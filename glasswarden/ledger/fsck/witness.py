@@ -44,16 +44,14 @@ def differences(
     left = iter(witnesses)
     witness = next(left, None)
     for row in rows:
-        is_witnessed = False
-        while witness is not None and witness.id <= row.columns.id:
-            known = row if witness.id == row.columns.id else find(witness.id)
+        is_witnessed, place = False, row.columns
+        while witness is not None and witness.id <= place.id:
+            known = row if witness.id == place.id else find(witness.id)
             yield from _objections(witness, known)
-            is_witnessed = witness.id == row.columns.id
+            is_witnessed = witness.id == place.id
             witness = next(left, None)
         if not is_witnessed and _is_missed(row, covered):
-            yield Unwitnessed(
-                chain=row.columns.writer, sequence=row.columns.sequence, id=row.columns.id
-            )
+            yield Unwitnessed(chain=place.writer, sequence=place.sequence, id=place.id)
     while witness is not None:
         yield from _objections(witness, find(witness.id))
         witness = next(left, None)

@@ -1,14 +1,13 @@
 """A record as columns, and back."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from glasswarden.ledger.bodies import Bodies
-from glasswarden.ledger.ledger import Row
 from glasswarden.ledger.postgres.fields import array_of, keys_of, numbers_of
 from glasswarden.ledger.postgres.texts import Texts
 from glasswarden.ledger.question import Indexed, fields_of, indexed
-from glasswarden.ledger.record import Record
+from glasswarden.ledger.record import Attempt, Record
 
 _TYPES: Final = {
     "id": "uuid",
@@ -39,6 +38,20 @@ SELECTED: Final = _COLUMNS
 _ODD: Final = ("\0",)  # no searchable text has it
 
 
+class PostgresRow(NamedTuple):
+    """A record as it was fetched."""
+
+    columns: Indexed
+    body: bytes
+    digest: str
+    signature: str
+    fields: tuple[str, ...]
+
+    def matches(self, attempt: Attempt) -> bool:
+        """Tell whether `columns` and `fields` are those of *attempt*."""
+        return self.columns == indexed(attempt) and self.fields == fields_of(attempt)
+
+
 def batch_of(records: Sequence[Record], bodies: Bodies) -> dict[str, list[Any]]:
     """Return *records* as the values of `INSERT`: a list a column."""
     rows = [indexed(record.entry) for record in records]
@@ -46,7 +59,7 @@ def batch_of(records: Sequence[Record], bodies: Bodies) -> dict[str, list[Any]]:
         name: Texts(values) if name == "id" or name not in _TYPES else list(values)
         for name, values in zip(Indexed._fields, zip(*rows, strict=True), strict=True)
     }
-    paths = [tuple(sorted(fields_of(record.entry))) for record in records]
+    paths = [fields_of(record.entry) for record in records]
     return batch | {
         "body": [bodies.pack(record.body) for record in records],
         "digest": [bytes.fromhex(record.digest) for record in records],
@@ -56,12 +69,12 @@ def batch_of(records: Sequence[Record], bodies: Bodies) -> dict[str, list[Any]]:
     }
 
 
-def row_of(found: Sequence[Any], bodies: Bodies) -> Row:
+def row_of(found: Sequence[Any], bodies: Bodies) -> PostgresRow:
     """Return what `SELECTED` found."""
     id_, *columns, body, digest, signature, fields, keys = found
     found_columns = Indexed(str(id_), *columns)
     paths = _paths_of(fields, keys)
-    return Row(found_columns, bodies.unpack(body), digest.hex(), signature, paths)
+    return PostgresRow(found_columns, bodies.unpack(body), digest.hex(), signature, paths)
 
 
 def _paths_of(fields: list[Any], keys: list[Any]) -> tuple[str, ...]:

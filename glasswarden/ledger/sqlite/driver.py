@@ -9,8 +9,9 @@ from typing import Any, Final
 from glasswarden.ledger.bodies import Bodies
 from glasswarden.ledger.errors import HoldAdded, LedgerConflict
 from glasswarden.ledger.ledger import LegalHold, Row
-from glasswarden.ledger.question import Indexed, Question, fields_of, indexed, searchable
+from glasswarden.ledger.question import Question, searchable
 from glasswarden.ledger.record import Head, Opened, Record, read_record
+from glasswarden.ledger.sqlite.columns import INSERT, SELECTED, cells_of, row_of
 from glasswarden.ledger.sqlite.questions import statement_of
 from glasswarden.ledger.sqlite.session import Session
 from glasswarden.ledger.sqlite.values import (
@@ -18,13 +19,9 @@ from glasswarden.ledger.sqlite.values import (
     bytes_of,
     first_id,
     is_text,
-    joined,
     microseconds_of,
     moment_of,
     raw,
-    restored,
-    separated,
-    stored,
 )
 
 ROWS_AT_ONCE: Final = 500
@@ -34,12 +31,6 @@ _FIRST: Final = -(2**63)
 _LAST: Final = 2**63 - 1
 """The ends of what SQLite can count."""
 
-_COLUMNS: Final = ", ".join(f'"{name}"' for name in Indexed._fields)
-_ROW: Final = f"{_COLUMNS}, fields, body, digest, signature"
-_INSERT: Final = (
-    f"INSERT INTO record ({_ROW}) VALUES"  # noqa: S608 - names of columns
-    f" ({', '.join('?' * (len(Indexed._fields) + 4))})"
-)
 _MOVE: Final = (
     "INSERT INTO chain (writer, sequence, digest, witnessed) VALUES (?, ?, ?, 0)"
     " ON CONFLICT (writer) DO UPDATE SET sequence = excluded.sequence, digest = excluded.digest"
@@ -96,7 +87,7 @@ class SqliteLedger:
 
     def append(self, records: Sequence[Record]) -> None:
         """Store *records*, all or none; when this returns they are on the disk."""
-        rows = [self._row(record) for record in records]  # before it is our turn
+        rows = [cells_of(record, self._bodies) for record in records]  # before it is our turn
         with self._session.transaction():
             self._store(records, rows)
 
@@ -107,8 +98,8 @@ class SqliteLedger:
 
     def found(self, question: Question) -> list[Row]:
         """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
-        statement = statement_of(question, _ROW)
-        return self._as_rows(self._session.query(statement.text, *statement.values))
+        statement = statement_of(question, SELECTED)
+        return [*self._rows(self._session.query(statement.text, *statement.values))]
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
@@ -148,9 +139,10 @@ class SqliteLedger:
     def signed(self) -> Iterator[Row]:
         """Yield the rows that carry a signature by id, oldest first."""
         last = b""
-        while found := self._rows("id > ? AND signature <> ''", "id", last):
-            yield from found
-            last = bytes_of(found[-1].columns.id)
+        while page := self._page("id > ? AND signature <> ''", "id", last):
+            for row in self._rows(page):
+                yield row
+            last = bytes_of(row.columns.id)
 
     def rows(
         self, writer: str, after: int | None = None, through: int | None = None
@@ -160,23 +152,25 @@ class SqliteLedger:
         name, end = raw(writer), _LAST if through is None else through
         test = "sequence >= ?"
         last: tuple[object, ...] = (_FIRST if after is None else after + 1,)
-        while found := self._rows(f"{place} {test}", "sequence, id", name, end, *last):
-            yield from found
+        while page := self._page(f"{place} {test}", "sequence, id", name, end, *last):
+            for row in self._rows(page):
+                yield row
             # With the id: where somebody forged a second record in one place, both are shown.
             test = "(sequence, id) > (?, ?)"
-            last = (found[-1].columns.sequence, bytes_of(found[-1].columns.id))
+            last = (row.columns.sequence, bytes_of(row.columns.id))
 
     def find(self, record_id: str) -> Row | None:
         """Return the row with this id."""
-        return next(iter(self._rows("id = ?", "id", bytes_of(record_id))), None)
+        return next(self._rows(self._page("id = ?", "id", bytes_of(record_id))), None)
 
     def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""
         start = since or EPOCH
         test, last = "id >= ?", first_id(start)
-        while found := self._rows(f"{test} AND time >= ?", "id", last, microseconds_of(start)):
-            yield from found
-            test, last = "id > ?", bytes_of(found[-1].columns.id)
+        while page := self._page(f"{test} AND time >= ?", "id", last, microseconds_of(start)):
+            for row in self._rows(page):
+                yield row
+            test, last = "id > ?", bytes_of(row.columns.id)
 
     def remove(
         self,
@@ -196,7 +190,7 @@ class SqliteLedger:
                 " AND sequence NOT IN (SELECT value FROM json_each(?))",
                 (writer, through, json.dumps(list(keep))),
             )
-            self._store([stone], [self._row(stone)])
+            self._store([stone], [cells_of(stone, self._bodies)])
 
     def holds(self) -> list[LegalHold]:
         """Return the legal holds in force, oldest first."""
@@ -225,11 +219,11 @@ class SqliteLedger:
 
     def _store(self, records: Sequence[Record], rows: Sequence[tuple[object, ...]]) -> None:
         try:
-            self._connection.executemany(_INSERT, rows)
+            self._connection.executemany(INSERT, rows)
         except sqlite3.IntegrityError:
             for record, row in zip(records, rows, strict=True):
                 if not self._has(record):
-                    self._connection.execute(_INSERT, row)
+                    self._connection.execute(INSERT, row)
         self._connection.executemany(_MOVE, _ends(records))
         if witnessed := _witnessed_by(records):
             self._connection.executemany(_WITNESS, witnessed)
@@ -249,15 +243,6 @@ class SqliteLedger:
             )
         return bool(found)
 
-    def _row(self, record: Record) -> tuple[object, ...]:
-        return (
-            *stored(indexed(record.entry)),
-            joined(fields_of(record.entry)),
-            self._bodies.pack(record.body),
-            bytes.fromhex(record.digest),
-            record.signature,
-        )
-
     def _records(self, statement: str, *values: object) -> list[Record]:
         unpack = self._bodies.unpack
         return [
@@ -271,16 +256,13 @@ class SqliteLedger:
         )
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
-    def _rows(self, test: str, order: str, *values: object) -> list[Row]:
-        statement = f"SELECT {_ROW} FROM record WHERE {test} ORDER BY {order} LIMIT ?"  # noqa: S608
-        return self._as_rows(self._session.query(statement, *values, ROWS_AT_ONCE))
+    def _page(self, test: str, order: str, *values: object) -> list[Any]:
+        statement = f"SELECT {SELECTED} FROM record WHERE {test} ORDER BY {order} LIMIT ?"  # noqa: S608
+        return self._session.query(statement, *values, ROWS_AT_ONCE)
 
-    def _as_rows(self, found: list[Any]) -> list[Row]:
-        unpack = self._bodies.unpack
-        return [
-            Row(restored(columns), unpack(body), digest.hex(), signature, separated(fields))
-            for *columns, fields, body, digest, signature in found
-        ]
+    def _rows(self, page: list[Any]) -> Iterator[Row]:
+        # One by one: a body that was just unpacked is read faster than one of hundreds that wait.
+        return (row_of(found, self._bodies) for found in page)
 
 
 def _ends(records: Sequence[Record]) -> list[tuple[str, int, bytes]]:

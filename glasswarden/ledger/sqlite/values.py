@@ -1,17 +1,19 @@
 """Values as SQLite keeps them: ids as bytes, moments as microseconds, paths in one piece."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any, Final
 
-from glasswarden.ledger.question import Indexed
+from glasswarden.ledger.question import Indexed, plain_columns
+from glasswarden.ledger.record import Attempt
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 _ID_BYTES: Final = 16
+_ID_LETTERS: Final = 36
+_EXPIRY: Final = Indexed._fields.index("grant_expires")
 
 BETWEEN_FIELDS: Final = "\0"
 """No searchable text has it, so a path can be looked for with its ends."""
@@ -40,13 +42,12 @@ def moment_of(microseconds: int) -> datetime:
         return _LATEST if microseconds > 0 else _EARLIEST
 
 
-def joined(paths: Iterable[str]) -> bytes:
+def joined(paths: Sequence[str]) -> bytes:
     """Return *paths* in one piece, each between separators."""
     text = BETWEEN_FIELDS.join(paths)
-    return f"{BETWEEN_FIELDS}{text}{BETWEEN_FIELDS}".encode() if text else b""
+    return f"{BETWEEN_FIELDS}{text}{BETWEEN_FIELDS}".encode() if paths else b""
 
 
-@lru_cache(maxsize=4096)
 def separated(fields: bytes) -> tuple[str, ...]:
     """Return the paths that `joined` put together, sorted; what it did not is one odd path."""
     text = fields.decode(errors="replace")
@@ -83,15 +84,27 @@ def stored(columns: Indexed) -> tuple[object, ...]:
     )
 
 
-def restored(columns: list[Any]) -> Indexed:
-    """Return the columns that `stored` made values of, or somebody who changed them since.
+def restored(values: Sequence[Any]) -> Indexed:
+    """Return the columns that `stored` made *values* of, or somebody who changed them since."""
+    beginning = (_text_of(values[0]), moment_of(values[1]))
+    return Indexed._make((*beginning, *values[2:_EXPIRY], _expiry_of(values[_EXPIRY])))
 
-    In their own place: fsck does this with every record there is.
+
+def is_kept(attempt: Attempt, values: Sequence[Any]) -> bool:
+    """Tell whether `restored` makes the columns of *attempt* of *values*, without making them.
+
+    Not whether `stored` makes *values* of them: several texts are one id to it, and others none.
     """
-    columns[0], columns[1] = _text_of(columns[0]), moment_of(columns[1])
-    if columns[-1] is not None:
-        columns[-1] = moment_of(columns[-1])
-    return Indexed._make(columns)
+    return (
+        values[2:_EXPIRY] == plain_columns(attempt)
+        and _is_text_of(values[0], attempt.id)
+        and moment_of(values[1]) == attempt.time
+        and _expiry_of(values[_EXPIRY]) == attempt.grant_expires
+    )
+
+
+def _expiry_of(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else moment_of(microseconds)
 
 
 def _text_of(record_id: bytes) -> str:
@@ -100,3 +113,12 @@ def _text_of(record_id: bytes) -> str:
     if len(record_id) != _ID_BYTES:
         return text
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def _is_text_of(record_id: bytes, text: str) -> bool:
+    """Tell whether `_text_of` makes *text* of a whole id: its digits, and dashes in four places."""
+    return (
+        record_id.hex() == text.replace("-", "")
+        and text[8:24:5] == "----"
+        and len(text) == _ID_LETTERS
+    )

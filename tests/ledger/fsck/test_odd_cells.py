@@ -10,7 +10,8 @@ from glasswarden.ledger.fsck.findings import (
     Reordered,
 )
 from glasswarden.ledger.ledger import Ledger
-from tests.ledger.fsck.builders import Intruder, Writer, found_in, two_chains
+from tests.ledger.builders import an_attempt
+from tests.ledger.fsck.builders import TWIN_ID, Intruder, Writer, found_in, two_chains
 
 PLACE = "WHERE writer = 'one' AND sequence = 3"
 ODD = "\udcff"
@@ -26,6 +27,65 @@ class TestInSqlite:
     def test_a_text_that_is_none(self, ledger: Ledger, intruder: Intruder, column: str) -> None:
         one, _ = two_chains(ledger)
         intruder.run(f"UPDATE record SET {column} = CAST(x'ff' AS TEXT) {PLACE}")  # noqa: S608
+        assert found_in(ledger) == [
+            ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=(column,))
+        ]
+
+    @pytest.mark.parametrize("suffix", ["char(0)", "char(0) || 'more'", "' '", "char(31)"])
+    @pytest.mark.parametrize("column", ["actor", "app", "ticket", "grant_act"])
+    def test_a_text_that_goes_on(
+        self, ledger: Ledger, intruder: Intruder, column: str, suffix: str
+    ) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(f"UPDATE record SET {column} = {column} || {suffix} {PLACE}")  # noqa: S608
+        assert found_in(ledger) == [
+            ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=(column,))
+        ]
+
+    @pytest.mark.parametrize("name", ["x" * 900, "a\0b"], ids=["too long", "with a zero"])
+    def test_a_text_that_is_not_indexed_as_it_is(
+        self, ledger: Ledger, intruder: Intruder, name: str
+    ) -> None:
+        """The record says exactly this, but it is asked for in another form."""
+        one = Writer(ledger).writes(an_attempt(), an_attempt(name=name))
+        assert found_in(ledger) == []
+        intruder.run(f"UPDATE record SET name = ? {PLACE}", values=[name])  # noqa: S608
+        assert found_in(ledger) == [
+            ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=("name",))
+        ]
+
+    @pytest.mark.parametrize("other", [f"x'{TWIN_ID.replace('-', '')}'", "substr(id, 1, 15)"])
+    def test_another_id(self, ledger: Ledger, intruder: Intruder, other: str) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(f"UPDATE record SET id = {other} {PLACE}")  # noqa: S608
+        assert found_in(ledger) == [
+            ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=("id",))
+        ]
+
+    @pytest.mark.parametrize(
+        "spelled",
+        [
+            TWIN_ID.upper(),
+            TWIN_ID.replace("-", ""),
+            f"{TWIN_ID}-",
+            f"{TWIN_ID[:28]}-{TWIN_ID[28:]}",
+            f"-{TWIN_ID}",
+        ],
+    )
+    def test_an_id_that_is_spelled_in_another_way(self, ledger: Ledger, spelled: str) -> None:
+        """All are the same sixteen bytes, but nobody would find the record by what it says."""
+        odd = Writer(ledger).writes(an_attempt(id=spelled))[1]
+        assert found_in(ledger) == [
+            ColumnMismatch(chain="one", sequence=2, id=odd.entry.id, columns=("id",))
+        ]
+
+    @pytest.mark.parametrize("column", ["time", "grant_expires"])
+    @pytest.mark.parametrize("number", [0, -(2**63), 2**63 - 1])
+    def test_a_moment_that_no_clock_shows(
+        self, ledger: Ledger, intruder: Intruder, column: str, number: int
+    ) -> None:
+        one, _ = two_chains(ledger)
+        intruder.run(f"UPDATE record SET {column} = {number} {PLACE}")  # noqa: S608
         assert found_in(ledger) == [
             ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=(column,))
         ]

@@ -1,7 +1,9 @@
 """Every way to change what was recorded is tried on a real database, and found."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -126,7 +128,15 @@ class TestEdited:
     [
         ("actor", "'outsider'"),
         ("verdict", "'allow'"),
+        ("group", "'batch'"),
         ("kind", "'Secret'"),
+        ("namespace", "'elsewhere'"),
+        ("name", "'other'"),
+        ("engine", "'argocd'"),
+        ("app", "'other'"),
+        ("app_namespace", "'elsewhere'"),
+        ("grant", "'g1'"),
+        ("grant_act", "'issued'"),
         ("ticket", "'INC-1'"),
         ("type", "'gap'"),
         ("time", "later"),
@@ -144,6 +154,26 @@ def test_a_column_that_answers_questions(
     assert found_in(ledger) == [
         ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=(column,))
     ]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        pytest.param("id", str.upper, id="an id in other letters"),
+        pytest.param("id", lambda said: said.replace("-", ""), id="an id without its dashes"),
+        pytest.param("id", lambda _: "none", id="an id that is none"),
+        pytest.param("time", lambda said: said.replace(tzinfo=None), id="a time of no zone"),
+    ],
+)
+def test_a_column_that_cannot_say_what_the_record_does(
+    ledger: Ledger, intruder: Intruder, column: str, value: Callable[[Any], object]
+) -> None:
+    one, _ = two_chains(ledger)
+    other = edited(one[2], **{column: value(getattr(one[2].entry, column))})
+    intruder.put(other, "one", 3)
+    assert found_in(ledger)[0] == ColumnMismatch(
+        chain="one", sequence=3, id=other.entry.id, columns=(column,)
+    )
 
 
 @pytest.mark.parametrize("how", ["without paths", "other paths", "paths of no use"])
