@@ -137,6 +137,29 @@ def test_what_arrives_together_shares_a_commit(tmp_path: Path) -> None:
     assert stage.ledger.commits == [1, 20, 1]
 
 
+@pytest.mark.parametrize(
+    ("before", "commits"),
+    [pytest.param(1, [1, 1, 1, 1], id="alone"), pytest.param(2, [1, 2, 2], id="in a crowd")],
+)
+def test_only_after_a_shared_commit_the_next_one_waits_for_who_is_on_the_way(
+    tmp_path: Path, before: int, commits: list[int]
+) -> None:
+    async def play(stage: Stage) -> None:
+        recorder = stage.recorder()
+        await recorder.open()
+        await recorded(recorder, *attempts(before))
+
+        async def late() -> None:
+            await asyncio.sleep(0)
+            await recorder.record(an_attempt())
+
+        await asyncio.gather(recorder.record(an_attempt()), late())
+
+    stage = Stage(tmp_path)
+    played(stage, play)
+    assert stage.ledger.commits == commits
+
+
 def test_an_answer_is_the_record_as_it_was_stored(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         recorder = stage.recorder()
