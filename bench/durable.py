@@ -1,5 +1,7 @@
 """A guarded write with everything: difference, verdict, a record on the disk before the answer."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench.apiserver import guarded, standing
@@ -9,9 +11,11 @@ from bench.lab.load import Load
 from bench.lab.objects import Object, compact
 from bench.lab.postgres import migrated_server
 from bench.lab.reviews import guarded_update
-from bench.lab.rounds import by_turns, latency_told, p50, rate
+from bench.lab.rounds import Key, Rounds, by_turns, p50, rate
+from bench.lab.servers import Server
 
 CONNECTIONS, WORKERS = 32, 2
+OURS, GO, SYNCED = SIDES = ("glasswarden", "go", "go-synced")
 GOALS = (
     Goal("guarded write, durable record (SQLite), 1 connection, p50", "≤", 2.0, f"{TIMES} Go"),
     Goal("the same, 32 connections, 2 workers, requests/s", "≥", 0.8, f"{TIMES} Go"),
@@ -39,24 +43,40 @@ def _warning(lab: Lab) -> Path:
     return lab.file(compact(_mode("warn")))
 
 
+@contextmanager
+def _contest(lab: Lab, workers: int, ledger: str) -> Iterator[list[Server]]:
+    """Run the product, the Go webhook, and one that syncs a line before each answer.
+
+    The last says what durability costs by itself on this disk: it looks at nothing, and what it
+    writes answers no question.
+    """
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(lab.glasswarden(workers, _warning(lab), ledger)),
+            stack.enter_context(lab.go(raw=True)),
+            stack.enter_context(lab.go(raw=True, journal=lab.folder / "journal")),
+        ]
+
+
 def _alone(lab: Lab) -> Figure:
-    with lab.contest(policy=_warning(lab)) as servers:
+    with _contest(lab, 1, "alone") as servers:
         rounds = by_turns(lab, servers, Load(guarded_update()))
-    return GOALS[0].judged(rounds.ratio("glasswarden", "go", p50), latency_told(rounds))
+    return GOALS[0].judged(rounds.ratio(OURS, GO, p50), _told(rounds, p50, "{:.2f} ms"))
 
 
 def _together(lab: Lab, goal: Goal = GOALS[1], ledger: str = "together") -> Figure:
     load = Load(guarded_update(), connections=CONNECTIONS, requests=8000, warmup=800)
-    with lab.contest(WORKERS, _warning(lab), ledger) as servers:
+    with _contest(lab, WORKERS, ledger) as servers:
         rounds = by_turns(lab, servers, load)
-    ours, go, maps = (rounds.median(name, rate) for name in ("glasswarden", "go", "go-maps"))
-    ratio = rounds.ratio("glasswarden", "go", rate)
-    versus = rounds.ratio("glasswarden", "go-maps", rate)
-    told = (
-        f"{times(ratio)} ({ours:.0f}/s, Go {go:.0f}/s; "
-        f"Go with both objects decoded {maps:.0f}/s: {times(versus)})"
+    return goal.judged(rounds.ratio(OURS, GO, rate), _told(rounds, rate, "{:.0f}/s"))
+
+
+def _told(rounds: Rounds, key: Key, form: str) -> str:
+    ours, go, synced = (form.format(rounds.median(name, key)) for name in SIDES)
+    return (
+        f"{times(rounds.ratio(OURS, GO, key))} ({ours}, Go {go}; Go that syncs a line"
+        f" first {synced}: {times(rounds.ratio(OURS, SYNCED, key))})"
     )
-    return goal.judged(ratio, told)
 
 
 def _together_in_postgres(lab: Lab) -> Figure:

@@ -77,10 +77,11 @@ class Lab:
         """Run the product."""
         return servers.running(self.plan(workers, policy, ledger), self.processes)
 
-    def go(self, *, raw: bool) -> AbstractContextManager[Server]:
+    def go(self, *, raw: bool, journal: Path | None = None) -> AbstractContextManager[Server]:
         """Run the Go webhook that allows everything."""
         return servers.running(
-            servers.noop(self.programs / "noop", self.certs, raw=raw), self.processes
+            servers.noop(self.programs / "noop", self.certs, raw=raw, journal=journal),
+            self.processes,
         )
 
     @contextmanager

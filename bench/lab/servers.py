@@ -65,11 +65,16 @@ def glasswarden(
     return Plan("glasswarden", (str(COMMAND), "webhook", *flags), certs / "ca.crt", path)
 
 
-def noop(program: Path, certs: Path, *, raw: bool) -> Plan:
-    """Return how the Go webhook is started; *raw* leaves the review's objects undecoded."""
+def noop(program: Path, certs: Path, *, raw: bool, journal: Path | None = None) -> Plan:
+    """Return how the Go webhook is started.
+
+    *raw* leaves the review's objects undecoded; in *journal* it syncs a line before each answer.
+    """
     flags = ["-bind", f"{LOOPBACK}:{{port}}", f"-raw={str(raw).lower()}"]
     flags += ["-cert", str(certs / "tls.crt"), "-key", str(certs / "tls.key")]
-    return Plan("go" if raw else "go-maps", (str(program), *flags), certs / "ca.crt", "/validate")
+    flags += ["-journal", str(journal)] if journal else []
+    name = "go-synced" if journal else "go" if raw else "go-maps"
+    return Plan(name, (str(program), *flags), certs / "ca.crt", "/validate")
 
 
 @contextmanager

@@ -63,21 +63,30 @@ type review[T any] struct {
 	Response   *response   `json:"response,omitempty"`
 }
 
-func allow[T any](answer http.ResponseWriter, call *http.Request) {
-	var asked review[T]
-	body := http.MaxBytesReader(answer, call.Body, largestBody)
-	if err := json.NewDecoder(body).Decode(&asked); err != nil || asked.Request == nil {
-		http.Error(answer, "not an AdmissionReview", http.StatusBadRequest)
-		return
-	}
-	answer.Header().Set("Content-Type", "application/json")
-	reply := review[T]{
-		APIVersion: asked.APIVersion,
-		Kind:       asked.Kind,
-		Response:   &response{UID: asked.Request.UID, Allowed: true},
-	}
-	if err := json.NewEncoder(answer).Encode(reply); err != nil {
-		log.Print(err)
+func nothingFirst[T any](*request[T]) error { return nil }
+
+// allow answers reviews, each after what is to be done first.
+func allow[T any](first func(*request[T]) error) http.HandlerFunc {
+	return func(answer http.ResponseWriter, call *http.Request) {
+		var asked review[T]
+		body := http.MaxBytesReader(answer, call.Body, largestBody)
+		if err := json.NewDecoder(body).Decode(&asked); err != nil || asked.Request == nil {
+			http.Error(answer, "not an AdmissionReview", http.StatusBadRequest)
+			return
+		}
+		if err := first(asked.Request); err != nil {
+			http.Error(answer, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		answer.Header().Set("Content-Type", "application/json")
+		reply := review[T]{
+			APIVersion: asked.APIVersion,
+			Kind:       asked.Kind,
+			Response:   &response{UID: asked.Request.UID, Allowed: true},
+		}
+		if err := json.NewEncoder(answer).Encode(reply); err != nil {
+			log.Print(err)
+		}
 	}
 }
 
@@ -86,15 +95,25 @@ func main() {
 	certificate := flag.String("cert", "", "PEM `file` of the serving certificate")
 	key := flag.String("key", "", "PEM `file` of its private key")
 	raw := flag.Bool("raw", false, "leave the objects undecoded")
+	path := flag.String("journal", "", "`file` that gets a line, synced, before each answer; with -raw")
 	flag.Parse()
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})
 	// Whatever the path: the same configuration may lead here as to the product.
-	if *raw {
-		mux.HandleFunc("POST /", allow[json.RawMessage])
-	} else {
-		mux.HandleFunc("POST /", allow[map[string]any])
+	switch {
+	case *path != "":
+		journal, err := openJournal(*path)
+		if err != nil {
+			log.Fatal(err)
+		}
+		mux.HandleFunc("POST /", allow(func(asked *request[json.RawMessage]) error {
+			return journal.append(asked.Object)
+		}))
+	case *raw:
+		mux.HandleFunc("POST /", allow(nothingFirst[json.RawMessage]))
+	default:
+		mux.HandleFunc("POST /", allow(nothingFirst[map[string]any]))
 	}
 	server := &http.Server{Addr: *bind, Handler: mux, ReadHeaderTimeout: time.Minute}
 	log.Fatal(server.ListenAndServeTLS(*certificate, *key))
