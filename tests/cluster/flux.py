@@ -88,11 +88,20 @@ class Flux:
 
     @contextmanager
     def deploy(
-        self, repository: GitRepository, path: str, namespace: str, *, interval: str = "2s"
+        self,
+        repository: GitRepository,
+        path: str,
+        namespace: str,
+        *,
+        interval: str = "2s",
+        retry: str = "2s",
     ) -> Iterator[Kustomization]:
-        """Let Flux keep *namespace* equal to the folder *path*, until the end of the block."""
+        """Let Flux keep *namespace* equal to the folder *path*, until the end of the block.
+
+        Where it fails, it tries again after *retry*; while it tries, it does not say so.
+        """
         deployed = Kustomization(self._cluster, namespace, NAMESPACE)
-        self._cluster.apply(manifests(deployed, repository.url, path, namespace, interval))
+        self._cluster.apply(manifests(deployed, repository.url, path, interval, retry))
         try:
             yield deployed
         finally:
@@ -135,7 +144,7 @@ def is_synced(kustomization: Mapping[str, Any], revision: str) -> bool:
 
 
 def manifests(
-    deployed: Kustomization, url: str, path: str, namespace: str, interval: str
+    deployed: Kustomization, url: str, path: str, interval: str, retry: str
 ) -> list[dict[str, Any]]:
     """Return what tells Flux to deploy a folder of a repository."""
     metadata = {"name": deployed.name, "namespace": deployed.namespace}
@@ -152,9 +161,9 @@ def manifests(
         "spec": {
             "sourceRef": {"kind": "GitRepository", "name": deployed.name},
             "path": f"./{path}",
-            "targetNamespace": namespace,
+            "targetNamespace": deployed.name,
             "interval": interval,
-            "retryInterval": interval,
+            "retryInterval": retry,
             "prune": True,
         },
     }

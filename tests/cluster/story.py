@@ -289,7 +289,8 @@ def scene_on(
             serving(cluster, folder, POLICY, "cluster-admin") as guard,
             tapped(guard) as (tap, url),
             pods_become_ready(cluster, NAMESPACE),
-            flux.deploy(git, FOLDER, NAMESPACE) as deployed,
+            # What it failed at it lets be, so that it says the same whenever somebody asks.
+            flux.deploy(git, FOLDER, NAMESPACE, retry="1h") as deployed,
         ):
             deployed.wait_synced(git.commit(FILES, "The shop"))
             with registered(cluster, url, guard.certificates.authority, guard.policy):
