@@ -13,7 +13,7 @@ from pathlib import Path
 
 from certs.folder import Folder, issue_into
 from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.attempts import attempts_in
+from glasswarden.ledger.attempts import attempts_in, writes_of
 from glasswarden.ledger.record import Attempt
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import Caller
@@ -42,6 +42,13 @@ class Guard:
         """Return what the ledger holds, oldest first."""
         with closing(open_ledger(self.ledger)) as ledger:
             return list(attempts_in(ledger))
+
+    def writes(self) -> list[Attempt]:
+        """Return what was written, oldest first, each by its last try.
+
+        The API server tries a PATCH again, and asks again, where a reconciler wrote in between.
+        """
+        return [tries[-1] for tries in writes_of(self.records())]
 
     def records_in(self, namespace: str) -> list[Attempt]:
         """Return those that are about objects in *namespace*."""

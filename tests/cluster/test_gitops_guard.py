@@ -106,7 +106,7 @@ def test_suspending_fluxs_kustomization_is_warned_about_and_recorded(
         assert "Warning" not in developer.kubectl(*asked, "--overwrite").stderr
     [record] = [
         record
-        for record in guard.records()
+        for record in guard.writes()
         if (record.name, record.actor) == (namespace, "developer")
     ]
     assert (record.verdict, record.mode, record.kind) == ("allow", "warn", "Kustomization")

@@ -10,24 +10,32 @@ from tests.cluster.processes import LOOPBACK
 from tests.webhook.workers import WORKERS, Webhook
 
 CALLERS = 40
-LEAST = 10
-"""Of an even share of twenty: on a busy machine now and then somebody is faster."""
+LEAST = 18
+"""Of an even share of twenty; without a hesitation at the door it is anything from none to 17."""
+
+CROWDS = 5
+"""On a busy machine now and then one process sleeps while the other lets a whole crowd in."""
 
 
 def test_callers_that_come_at_once_are_spread_over_the_workers(tmp_path: Path) -> None:
-    with Webhook(tmp_path, f"sqlite://{tmp_path}/ledger.db") as webhook, ExitStack() as stack:
+    with Webhook(tmp_path, f"sqlite://{tmp_path}/ledger.db") as webhook:
         eventually(lambda: len(webhook.workers()) == WORKERS, "all workers")
-        eventually(lambda: not any(map(callers_of, webhook.workers())), "nobody to be there")
+        crowds = (spread(webhook) for _ in range(CROWDS))
+        assert any(min(taken) >= LEAST for taken in crowds)
+
+
+def spread(webhook: Webhook) -> list[int]:
+    """Return how many each process has of callers who come at once, and leave again."""
+
+    def taken() -> list[int]:
+        return list(map(callers_of, webhook.workers()))
+
+    eventually(lambda: not any(taken()), "nobody to be there")
+    with ExitStack() as stack:
         for _ in range(CALLERS):
             stack.enter_context(closing(socket.create_connection((LOOPBACK, webhook.port))))
-        taken = {worker: callers_of(worker) for worker in webhook.workers()}
-
-        def all_are_taken() -> bool:
-            taken.update({worker: callers_of(worker) for worker in taken})
-            return sum(taken.values()) == CALLERS
-
-        eventually(all_are_taken, "everybody to be let in")
-    assert min(taken.values()) >= LEAST, taken
+        eventually(lambda: sum(taken()) == CALLERS, "everybody to be let in")
+        return taken()
 
 
 def callers_of(pid: int) -> int:
