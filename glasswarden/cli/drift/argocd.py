@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import click
 
@@ -11,6 +11,7 @@ from correlator.finding import Result
 from correlator.live.source import Live
 from correlator.sources.argocd_api import ArgoCDApi, Asked
 from correlator.sources.argocd_core import read_core
+from glasswarden.cli.drift.options import Options
 from glasswarden.policy.policy import Policy
 
 TOKEN: Final = "ARGOCD_AUTH_TOKEN"  # noqa: S105 - the name of a variable
@@ -27,7 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def argocd_options(function: Function) -> Function:
-    """Let a command be told of an Argo CD; `argocd_result` takes the options."""
+    """Let a command be told of an Argo CD; `argocd_source` takes the options."""
     options = (
         click.option(
             "--argocd",
@@ -52,14 +53,14 @@ def argocd_options(function: Function) -> Function:
     return function
 
 
-def argocd_source(app: str, policy: Policy, options: dict[str, Any]) -> Source | None:
+def argocd_source(options: Options, policy: Policy) -> Source | None:
     """Return what asks the Argo CD that *options* name, if they do; raise `ArgoCDUnreachable`."""
-    url, asked = options["argocd_url"], Asked(app, options["argocd_cluster"])
+    url, asked = options.argocd_url, Asked(options.app, options.argocd_cluster)
     if not url:
         return None
     if url == CORE:
         return lambda live: read_core(live, policy, asked)
-    api = ArgoCDApi(url, _token(options["argocd_token"]), options["argocd_ca"])
+    api = ArgoCDApi(url, _token(options.argocd_token), options.argocd_ca)
     return lambda _: api.read(asked)
 
 

@@ -1,22 +1,22 @@
 """The command itself: its options, and the order in which things are done."""
 
 import sys
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from correlator.declared import Release, parse_address
-from correlator.filters import Filter
 from correlator.finding import Result, joined
-from correlator.live.source import Scope
 from correlator.sources import IMPORTS
 from glasswarden.cli.audit import audit_log_from, audit_log_option
 from glasswarden.cli.connection import access_to
 from glasswarden.cli.drift.argocd import argocd_options, argocd_source
 from glasswarden.cli.drift.causes import causes_from
 from glasswarden.cli.drift.losses import Losses
+from glasswarden.cli.drift.options import Options
 from glasswarden.cli.drift.passes import (
     Asked,
     imported,
@@ -27,11 +27,9 @@ from glasswarden.cli.drift.passes import (
 from glasswarden.cli.drift.request import Request, explained
 from glasswarden.cli.drift.shown import FORMATS, exit_code_of, rendered
 from glasswarden.cli.drift.watching import watch
-from glasswarden.cli.inputs import read_policy
 from glasswarden.cli.ledger.options import keys_option, optional_ledger_option
 from glasswarden.cli.times import DURATION
 from glasswarden.cluster.apiserver import ApiServer
-from glasswarden.policy.policy import DEFAULT
 
 _FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
@@ -94,30 +92,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there is drift.")
 @click.option("--watch", "is_watch", is_flag=True, help="Show the table again whenever it changes.")
-def command(
-    *,
-    address: str,
-    path: str,
-    values: tuple[Path, ...],
-    folder: Path | None,
-    kubeconfig: Path | None,
-    app: str,
-    namespace: str,
-    kinds: tuple[str, ...],
-    age: timedelta | None,
-    policy_file: Path | None,
-    imports: tuple[str, ...],
-    ledger: str | None,
-    keys: Path | None,
-    audit_logs: tuple[Path, ...],
-    cluster: str | None,
-    unexplained: bool,
-    confirm: bool,
-    form: str,
-    exit_code: bool,
-    is_watch: bool,
-    **argocd: Any,  # noqa: ANN401 - as they came
-) -> None:
+def command(**typed: Any) -> None:  # noqa: ANN401 - as they came
     """Compare what Git declares with what is live, field by field.
 
     With --ledger, each difference is shown with who made it, when and under which ticket, or with
@@ -132,76 +107,49 @@ def command(
     With --exit-code, findings to be ignored do not count, and what could not be looked at exits
     with 2.
     """
-    _refuse_nonsense(
-        declared=bool(address),
-        told=bool(imports or ledger or audit_logs or argocd["argocd_url"]),
-        live=folder is None,
-        watched=is_watch,
-        confirmed=confirm,
-    )
-    once = {
-        "--audit-log": audit_logs,
-        "--argocd": argocd["argocd_url"],
-        "--confirm": confirm,
-        "--import": imports,
-    }
-    if is_watch and (given := [option for option, value in once.items() if value]):
-        raise click.UsageError(f"--watch goes by Git alone, not by {' or '.join(given)}")
-    if unexplained and ledger is None:
-        raise click.UsageError("--unexplained needs a ledger to ask: --ledger")
+    options = Options(**typed)
+    options.check()
     with explained():
-        request = Request(
-            parse_address(address),
-            path,
-            Release(app, namespace, tuple(file.absolute() for file in values)),
-            Scope(namespace, namespace or "default"),
-            Filter(app, namespace, kinds, age, unexplained=unexplained),
-            read_policy(policy_file) if policy_file else DEFAULT,
-            confirm,
-        )
-        losses = Losses()
-        name = cluster or (request.policy.cluster if policy_file else None)
-        with (
-            audit_log_from(audit_logs, request.policy) as audit,
-            causes_from(ledger, keys, name, request.policy, audit, losses) as causes,
-        ):
-            if is_watch:
-                losses.check()
-                server = ApiServer(access_to(kubeconfig), "glasswarden-drift")
-                watch(request, server, causes, form)
+        request = options.request()
+        with _asked(options, request) as asked:
+            if options.is_watch:
+                asked.losses.check()
+                server = ApiServer(access_to(options.kubeconfig), "glasswarden-drift")
+                watch(request, server, asked.causes, options.form)
                 return
-            source = None
-            with losses.part("Argo CD", is_source=False):
-                source = argocd_source(app, request.policy, argocd)
-            told = imported(request, imports, losses)
-            asked = Asked(causes, losses, source, told, audit)
-            result = None
-            # What others found can be linked without a cluster to look at.
-            looks = bool(address or source) or (ledger is not None and not imports)
-            if looks:
-                where = "the cluster" if folder is None else f"--live {folder}"
-                with losses.part(where, is_source=False):
-                    result = (
-                        of_cluster(request, kubeconfig, asked)
-                        if folder is None
-                        else of_folder(request, folder, asked)
-                    )
-            result = result or of_others(request, asked)
-            losses.check()
-            result = joined(result, Result(incomplete=tuple(losses.incomplete)))
-    click.echo(rendered(result, form))
-    if exit_code:
+            result = _result(options, request, asked)
+    click.echo(rendered(result, options.form))
+    if options.exit_code:
         sys.exit(exit_code_of(result))
 
 
-def _refuse_nonsense(
-    *, declared: bool, told: bool, live: bool, watched: bool, confirmed: bool
-) -> None:
-    """End where what was asked for cannot go together."""
-    if not declared and (watched or not told):
-        ways = "--git, --ledger, --argocd, --audit-log or --import"
-        raise click.UsageError(f"say what to go by: {ways}")
-    if not declared and confirmed:
-        raise click.UsageError("--confirm needs something to apply: --git")
-    if not live and (watched or confirmed):
-        raise click.UsageError("--watch and --confirm need a cluster, not --live")
+@contextmanager
+def _asked(options: Options, request: Request) -> Iterator[Asked]:
+    """Open the ledger and the audit log, if they were named."""
+    losses, policy, name = Losses(), request.policy, options.cluster_in(request)
+    with (
+        audit_log_from(options.audit_logs, policy) as audit,
+        causes_from(options.ledger, options.keys, name, policy, audit, losses) as causes,
+    ):
+        yield Asked(causes, losses, audit=audit)
+
+
+def _result(options: Options, request: Request, asked: Asked) -> Result:
+    """Return what all that were asked find, and what could not be looked at."""
+    source, result, losses = None, None, asked.losses
+    with losses.part("Argo CD", is_source=False):
+        source = argocd_source(options, request.policy)
+    asked = replace(asked, source=source, told=imported(request, options.imports, losses))
+    # What others found can be linked without a cluster to look at.
+    if options.address or source or (options.ledger is not None and not options.imports):
+        folder = options.folder
+        where = "the cluster" if folder is None else f"--live {folder}"
+        with losses.part(where, is_source=False):
+            result = (
+                of_cluster(request, options.kubeconfig, asked)
+                if folder is None
+                else of_folder(request, folder, asked)
+            )
+    result = result or of_others(request, asked)
+    losses.check()
+    return joined(result, Result(incomplete=tuple(losses.incomplete)))
