@@ -4,7 +4,7 @@
 aside, and a quantity's spelling where two mean the same.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -77,8 +77,11 @@ def touches(change: Change, path: Path) -> bool:
     return not identical(old, new)
 
 
-def are_covered(changes: Iterable[Change], patterns: Sequence[PathPattern]) -> bool:
+def are_covered(changes: Sequence[Change], patterns: Sequence[PathPattern]) -> bool:
     """Tell whether *patterns* together cover *changes*, what they removed and what they added."""
+    # Nearly all writes are about something else than nearly all rules.
+    if changes and not any(pattern.is_near(changes[0].path) for pattern in patterns):
+        return False
     walks = walks_of(patterns)
     return all(covers(walks, change.path, *_values(change)) for change in changes)
 

@@ -123,6 +123,8 @@ class PathPattern(msgspec.Struct, frozen=True):
     """Whether ``/**`` is among the parts: then there may be several ways to walk one path."""
     start: States
     """How far it has come before the first step."""
+    stem: tuple[Key, ...]
+    """The steps that every path begins with which it matches."""
 
     def __str__(self) -> str:
         return self.text
@@ -130,6 +132,11 @@ class PathPattern(msgspec.Struct, frozen=True):
     def matches(self, path: Path) -> bool:
         """Tell whether *path* is one of the fields that the pattern speaks about."""
         return len(self.parts) in self.states_at(path)
+
+    def is_near(self, path: Path) -> bool:
+        """Tell, at a glance, whether the pattern may match *path*, something around or inside."""
+        steps = path.steps
+        return steps[: len(self.stem)] == self.stem[: len(steps)]
 
     def states_at(self, path: Path) -> States:
         """Return how far the pattern has come when *path* has been walked."""
@@ -163,7 +170,15 @@ def _with_skips(parts: tuple[Part, ...], states: set[int]) -> States:
 def parse_pattern(text: str) -> PathPattern:
     """Return the pattern that *text* spells, or raise `PathError`."""
     parts = tuple(map(_part, tokens_of(text)))
-    return PathPattern(text, parts, AnySteps() in parts, _with_skips(parts, {0}))
+    start, stem = _with_skips(parts, {0}), tuple(_stem(parts))
+    return PathPattern(text, parts, AnySteps() in parts, start, stem)
+
+
+def _stem(parts: tuple[Part, ...]) -> Iterator[Key]:
+    for part in parts:
+        if not isinstance(part, KeyLike) or isinstance(part.like, Glob):
+            return
+        yield Key(part.like)
 
 
 def _part(token: Token) -> Part:

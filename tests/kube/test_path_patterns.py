@@ -124,3 +124,24 @@ def test_what_is_no_pattern_says_where(text: str, position: int) -> None:
 
 def test_a_pattern_is_shown_as_it_was_written() -> None:
     assert str(parse_pattern("/spec/**/a*")) == "/spec/**/a*"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "near"),
+    [
+        pytest.param("/spec/paused", "/spec/paused", True, id="the field"),
+        pytest.param("/spec/paused", "/spec", True, id="around it"),
+        pytest.param("/spec/paused", "/spec/paused/x", True, id="inside of it"),
+        pytest.param("/spec/paused", "/", True, id="the object"),
+        pytest.param("/spec/paused", "/spec/replicas", False, id="beside it"),
+        pytest.param("/spec/*/x", "/spec/a/y", True, id="behind a star nothing is told"),
+        pytest.param("/spec/*/x", "/status/a/x", False, id="before a star"),
+        pytest.param("/sp*c", "/status", True, id="a star inside of a key"),
+        pytest.param("/c[name=app]/cpu", "/c[name=web]", True, id="an item"),
+        pytest.param("/**", "/status", True, id="everything"),
+    ],
+)
+def test_at_a_glance_a_pattern_is_near_what_its_stem_leads_to(
+    pattern: str, path: str, *, near: bool
+) -> None:
+    assert parse_pattern(pattern).is_near(parse_path(path)) is near

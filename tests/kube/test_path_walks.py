@@ -37,6 +37,7 @@ def test_a_walk_reaches_what_the_pattern_does_alone(
         around = [path_of(*path.steps[:count]) for count in range(len(path.steps) + 1)]
         assert reached.states == pattern.states_at(path)
         assert reached.passed == any(map(pattern.matches, around))
+        assert pattern.is_near(path) or not (reached.states or reached.passed)
 
 
 @pytest.mark.parametrize(
