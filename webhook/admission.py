@@ -23,7 +23,7 @@ from webhook.entry import entry_of
 from webhook.errors import CannotTell
 from webhook.herald import Herald
 from webhook.log_rules import ALWAYS, Sampler, is_always_told
-from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews, show_head
+from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews
 from webhook.parents import Parents
 from webhook.reading import Reader
 from webhook.recorder import Recorder
@@ -144,8 +144,8 @@ class Admission:
         policy, masks = self.rules.policy, self.recorder.masks
         entry = entry_of(request, write, decision, policy, masks, now, os.urandom(10))
         record = await self.recorder.record(entry)
-        show_head(record.entry.sequence, now)
-        self._log(write, decision, entry.id)
+        # The log is for later: the answer goes first.
+        asyncio.get_running_loop().call_soon(self._log, write, decision, entry.id)
         # Of annotations with one name the API server keeps the first only, and it asks several
         # times about a write that it tries again, or about a collection: each has its own as well.
         return {"record": entry.id, "chain": record.digest, entry.id: record.digest}

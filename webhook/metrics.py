@@ -9,7 +9,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -51,6 +50,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric  # noqa: E402
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead  # noqa: E402
 from prometheus_client.registry import Collector  # noqa: E402
 
+from glasswarden.ledger.record import Entry  # noqa: E402
 from glasswarden.policy.breakglass.grant import Act  # noqa: E402
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -232,10 +232,10 @@ def reviews(verdict: str, clause: str, mode: str) -> Counter:
     return REVIEWS.labels(verdict, clause, mode)
 
 
-def show_head(sequence: int, time: datetime) -> None:
+def show_head(entry: Entry) -> None:
     """Say how far this process's chain has come. No label names the chain: each start makes one."""
-    CHAIN_SEQUENCE.set(sequence)
-    CHAIN_TIME.set(time.timestamp())
+    CHAIN_SEQUENCE.set(entry.sequence)
+    CHAIN_TIME.set(entry.time.timestamp())
 
 
 def exposition() -> bytes:

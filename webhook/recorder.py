@@ -24,6 +24,7 @@ from glasswarden.ledger.spool import Spool
 from webhook.errors import RecorderClosed, RecorderOverloaded
 from webhook.gaps import Unrecorded, joined
 from webhook.ledger_link import LedgerLink
+from webhook.metrics import show_head
 from webhook.store import OutcomeUnknown, Store
 from webhook.time_source import TimeSource, machine_time
 
@@ -205,6 +206,7 @@ class Recorder:
             self._gap = joined(gap, self._gap)
             raise
         self._chain.advance(records)
+        show_head(records[-1].entry)
         return records[len(first) :]
 
     async def _owed(self) -> tuple[list[AnyEntry], Unrecorded | None]:
