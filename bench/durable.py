@@ -39,7 +39,8 @@ def _mode(mode: str) -> Object:
     return {"apiVersion": "glasswarden.io/v1", "kind": "Policy", "mode": mode}
 
 
-def _warning(lab: Lab) -> Path:
+def warning_policy(lab: Lab) -> Path:
+    """Return the file with the policy that only warns."""
     return lab.file(compact(_mode("warn")))
 
 
@@ -52,7 +53,7 @@ def _contest(lab: Lab, workers: int, ledger: str) -> Iterator[list[Server]]:
     """
     with ExitStack() as stack:
         yield [
-            stack.enter_context(lab.glasswarden(workers, _warning(lab), ledger)),
+            stack.enter_context(lab.glasswarden(workers, warning_policy(lab), ledger)),
             stack.enter_context(lab.go(raw=True)),
             stack.enter_context(lab.go(raw=True, journal=lab.folder / "journal")),
         ]

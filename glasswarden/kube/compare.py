@@ -15,7 +15,8 @@ import msgspec
 
 from glasswarden.kube.equality import identical, same_scalar
 from glasswarden.kube.identity import Identified, Keys, are_aligned, identified, step_to
-from glasswarden.kube.managed import FieldsV1, items_of, render_step
+from glasswarden.kube.managed import FieldsV1, child_of, items_of
+from glasswarden.kube.path_folds import Fold
 from glasswarden.kube.paths import ROOT, Index, Key, Order, Path, Step
 from glasswarden.kube.quantity import same_int_or_string, same_quantity
 from glasswarden.kube.schema import Items, Keyed, Shape
@@ -40,6 +41,7 @@ Value: TypeAlias = Any
 """A JSON value, or `ABSENT`."""
 
 _Hints: TypeAlias = tuple[FieldsV1, ...]
+"""What managedFields know of a place."""
 
 _Row: TypeAlias = tuple[Any, Value, Value]
 """Something that leads to two values, and the values."""
@@ -61,8 +63,6 @@ class Pair(msgspec.Struct, frozen=True, gc=False):
     old: Value
     new: Value
     shape: Shape
-    above: _Hints
-    """What managedFields know of the place that contains this one."""
     level: int = 0
     position: int | None = None
     """Where in its list an added item stands."""
@@ -70,18 +70,18 @@ class Pair(msgspec.Struct, frozen=True, gc=False):
 
 def differences(old: Value, new: Value, shape: Shape, hints: _Hints) -> Iterator[Pair]:
     """Yield the places where *new* differs from *old*, each as small as it can be, in order."""
-    pending = [Pair(ROOT, old, new, shape, hints)]
+    known = Fold(hints, _hints_after)
+    pending = [Pair(ROOT, old, new, shape)]
     while pending:
         pair = pending.pop()
         if not _is_divisible(pair):
             yield pair
             continue
-        hints = _hints(pair)
-        parts = _fields(pair) if isinstance(pair.old, dict) else _items(pair, hints)
+        parts = _fields(pair) if isinstance(pair.old, dict) else _items(pair, known)
         if parts is None:
             yield pair
         else:
-            pending += [_below(pair, part, hints) for part in reversed(parts)]
+            pending += [_below(pair, part) for part in reversed(parts)]
 
 
 def _is_divisible(pair: Pair) -> bool:
@@ -104,9 +104,9 @@ def _fields(pair: Pair) -> list[_Part]:
     return kept + [(Key(key), ABSENT, new[key], None) for key in new if key not in old]
 
 
-def _items(pair: Pair, hints: _Hints) -> list[_Part] | None:
+def _items(pair: Pair, known: Fold[_Hints]) -> list[_Part] | None:
     """Return the differing items, or nothing when the list differs as a whole."""
-    match pair.shape.items or _learned(hints):
+    match pair.shape.items or _learned(known.at(pair.path)):
         case Keyed(keys=keys):
             return _by_identity(pair, keys)
         case "set":
@@ -160,19 +160,17 @@ def _as_whole(pair: Pair) -> list[_Part] | None:
     return [] if identical(pair.old, pair.new) else None
 
 
-def _below(pair: Pair, part: _Part, hints: _Hints) -> Pair:
+def _below(pair: Pair, part: _Part) -> Pair:
     step, old, new, position = part
     shape = pair.shape.at(step.name) if isinstance(step, Key) else pair.shape.item
-    return Pair(pair.path / step, old, new, shape, hints, pair.level + 1, position)
+    return Pair(pair.path / step, old, new, shape, pair.level + 1, position)
 
 
-def _hints(pair: Pair) -> _Hints:
-    """Return what managedFields know of this very place."""
-    if not pair.above or pair.path.step is None:
-        return pair.above
-    name = render_step(pair.path.step)
-    nodes = [above.get(name) for above in pair.above]
-    return tuple([node for node in nodes if isinstance(node, dict)])
+def _hints_after(above: _Hints, path: Path) -> _Hints:
+    if not above or path.step is None:
+        return above
+    nodes = [child_of(node, path.step) for node in above]
+    return tuple([node for node in nodes if node is not None])
 
 
 def _learned(hints: _Hints) -> Items | None:
