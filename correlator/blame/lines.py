@@ -3,20 +3,18 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import yaml
 
 from glasswarden.kube.identity import identified, step_to
-from glasswarden.kube.managed import Entry, FieldsV1, child_of, items_of
+from glasswarden.kube.managed import Entry, Hints, hints_below, items_by
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import ROOT, Index, Key, Path, Step
 from glasswarden.kube.schema import Keyed, Shape, shape_of
 
 DEEPEST: Final = 40
 """What is nested deeper stands on one line."""
-
-Hints: TypeAlias = tuple[FieldsV1, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +82,13 @@ def _children(node: _Node) -> Iterator[tuple[_Node, str]]:
 
 
 def _child(node: _Node, step: Step, value: Any, shape: Shape) -> _Node:  # noqa: ANN401 - JSON
-    hints = tuple(child for hint in node.hints if (child := child_of(hint, step)) is not None)
+    hints = hints_below(node.hints, step)
     return _Node(node.path / step, value, shape, hints, node.indent + 1)
 
 
 def _items(node: _Node) -> list[tuple[Step, Any]]:
     """Return the items of a list, each with the step that leads to it."""
-    learned = next((items for hint in node.hints if (items := items_of(hint)) is not None), None)
-    match node.shape.items or learned:
+    match node.shape.items or items_by(node.hints):
         case Keyed(keys=keys) if identified(node.value, keys):
             return [(step_to(item, keys), item) for item in node.value]
         case "set" if identified(node.value, ()):

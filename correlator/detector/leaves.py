@@ -7,7 +7,7 @@ Nothing here recurses, and no cost grows faster than the declared value's size.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
@@ -15,10 +15,10 @@ from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.empty_values import MAPS, POINTERS
 from glasswarden.kube.equality import identical, same_scalar, surely_equal
 from glasswarden.kube.identity import Keys, identified, identity_of, step_to
-from glasswarden.kube.managed import FieldsV1, child_of, items_of
+from glasswarden.kube.managed import Hints, hints_below, items_by
 from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step
 from glasswarden.kube.quantity import same_int_or_string, same_quantity
-from glasswarden.kube.schema import Items, Keyed, Shape
+from glasswarden.kube.schema import Keyed, Shape
 
 _KEY_DEFAULTS: Final = {"protocol": "TCP"}
 """Merge keys that the API server fills in, so that a manifest may leave them out."""
@@ -28,8 +28,6 @@ _ORDERED: Final = frozenset({"initContainers", "env"})
 may refer to earlier ones."""
 
 _SCALARS: Final = (str, int, float, bool, type(None))
-
-_Hints: TypeAlias = tuple[FieldsV1, ...]
 
 
 class Difference(msgspec.Struct, frozen=True, gc=False):
@@ -47,12 +45,12 @@ class _Place(msgspec.Struct, frozen=True, gc=False):
     declared: Value
     live: Value
     shape: Shape
-    hints: _Hints
+    hints: Hints
     forgets: bool = False
     """Whether an empty value here is the same as none."""
 
 
-def differences(declared: Value, live: Value, shape: Shape, hints: _Hints) -> Iterator[Difference]:
+def differences(declared: Value, live: Value, shape: Shape, hints: Hints) -> Iterator[Difference]:
     """Yield the declared places whose live value differs, each as small as it can be, in order."""
     pending = [_Place(ROOT, declared, live, shape, hints)]
     while pending:
@@ -117,7 +115,7 @@ def _fields(place: _Place) -> list[_Place]:
 
 
 def _items(place: _Place) -> list[_Place] | None:
-    match place.shape.items or _learned(place.hints):
+    match place.shape.items or items_by(place.hints):
         case Keyed(keys=keys):
             return _by_keys(place, keys)
         case "set":
@@ -215,15 +213,9 @@ def _by_index(place: _Place) -> list[_Place] | None:
 def _below(
     place: _Place, step: Step, declared: Value, live: Value, *, forgets: bool = False
 ) -> _Place:
-    shape = place.shape.at(step.name) if isinstance(step, Key) else place.shape.item
-    if isinstance(step, Order):
-        shape = Shape(items="atomic")
-    nodes = [child for node in place.hints if (child := child_of(node, step)) is not None]
-    return _Place(place.path / step, declared, live, shape, tuple(nodes), forgets)
-
-
-def _learned(hints: _Hints) -> Items | None:
-    return next((items for node in hints if (items := items_of(node)) is not None), None)
+    shape = Shape(items="atomic") if isinstance(step, Order) else place.shape.below(step)
+    hints = hints_below(place.hints, step)
+    return _Place(place.path / step, declared, live, shape, hints, forgets)
 
 
 def _completed(item: Any) -> Any:  # noqa: ANN401 - any JSON value

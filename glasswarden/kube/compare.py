@@ -15,11 +15,11 @@ import msgspec
 
 from glasswarden.kube.equality import identical, same_scalar
 from glasswarden.kube.identity import Identified, Keys, are_aligned, identified, step_to
-from glasswarden.kube.managed import FieldsV1, child_of, items_of
+from glasswarden.kube.managed import Hints, hints_below, items_by
 from glasswarden.kube.path_folds import Fold
 from glasswarden.kube.paths import ROOT, Index, Key, Order, Path, Step
 from glasswarden.kube.quantity import same_int_or_string, same_quantity
-from glasswarden.kube.schema import Items, Keyed, Shape
+from glasswarden.kube.schema import Keyed, Shape
 
 
 class Absent:
@@ -39,9 +39,6 @@ ABSENT: Final = Absent()
 
 Value: TypeAlias = Any
 """A JSON value, or `ABSENT`."""
-
-_Hints: TypeAlias = tuple[FieldsV1, ...]
-"""What managedFields know of a place."""
 
 _Row: TypeAlias = tuple[Any, Value, Value]
 """Something that leads to two values, and the values."""
@@ -68,7 +65,7 @@ class Pair(msgspec.Struct, frozen=True, gc=False):
     """Where in its list an added item stands."""
 
 
-def differences(old: Value, new: Value, shape: Shape, hints: _Hints) -> Iterator[Pair]:
+def differences(old: Value, new: Value, shape: Shape, hints: Hints) -> Iterator[Pair]:
     """Yield the places where *new* differs from *old*, each as small as it can be, in order."""
     known = Fold(hints, _hints_after)
     pending = [Pair(ROOT, old, new, shape)]
@@ -104,9 +101,9 @@ def _fields(pair: Pair) -> list[_Part]:
     return kept + [(Key(key), ABSENT, new[key], None) for key in new if key not in old]
 
 
-def _items(pair: Pair, known: Fold[_Hints]) -> list[_Part] | None:
+def _items(pair: Pair, known: Fold[Hints]) -> list[_Part] | None:
     """Return the differing items, or nothing when the list differs as a whole."""
-    match pair.shape.items or _learned(known.at(pair.path)):
+    match pair.shape.items or items_by(known.at(pair.path)):
         case Keyed(keys=keys):
             return _by_identity(pair, keys)
         case "set":
@@ -162,19 +159,11 @@ def _as_whole(pair: Pair) -> list[_Part] | None:
 
 def _below(pair: Pair, part: _Part) -> Pair:
     step, old, new, position = part
-    shape = pair.shape.at(step.name) if isinstance(step, Key) else pair.shape.item
-    return Pair(pair.path / step, old, new, shape, pair.level + 1, position)
+    return Pair(pair.path / step, old, new, pair.shape.below(step), pair.level + 1, position)
 
 
-def _hints_after(above: _Hints, path: Path) -> _Hints:
-    if not above or path.step is None:
-        return above
-    nodes = [child_of(node, path.step) for node in above]
-    return tuple([node for node in nodes if node is not None])
-
-
-def _learned(hints: _Hints) -> Items | None:
-    return next((items for node in hints if (items := items_of(node)) is not None), None)
+def _hints_after(above: Hints, path: Path) -> Hints:
+    return above if path.step is None else hints_below(above, path.step)
 
 
 def _unequal(

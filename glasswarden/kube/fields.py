@@ -58,7 +58,7 @@ def _list_after(around: Path | None, path: Path) -> Path | None:
 
 
 def _shape_after(shape: Shape, path: Path) -> Shape:
-    return shape.at(path.step.name) if isinstance(path.step, Key) else shape.item
+    return shape if path.step is None else shape.below(path.step)
 
 
 def _items(path: Path, items: list[Any], shape: Shape) -> Iterator[Path]:

@@ -21,6 +21,9 @@ FieldsV1: TypeAlias = dict[str, Any]
 
 A node is owned itself when it is empty or holds ``.``."""
 
+Hints: TypeAlias = tuple[FieldsV1, ...]
+"""What several entries know of one place."""
+
 _BOOKKEEPING: Final = frozenset({"ancient-changes", "before-first-apply"})
 """Managers that the API server invents: to cap the number of entries, and to keep what an object
 already had when it was first applied. They never write."""
@@ -128,6 +131,16 @@ def items_of(node: FieldsV1) -> Items | None:
             case Index():
                 return None
     return None
+
+
+def items_by(hints: Hints) -> Items | None:
+    """Return how the list that *hints* are about tells its items apart, where one shows it."""
+    return next((items for node in hints if (items := items_of(node)) is not None), None)
+
+
+def hints_below(hints: Hints, step: Step) -> Hints:
+    """Return what is known of the place that *step* leads to."""
+    return tuple([child for node in hints if (child := child_of(node, step)) is not None])
 
 
 def child_of(node: FieldsV1, step: Step) -> FieldsV1 | None:

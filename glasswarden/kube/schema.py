@@ -13,6 +13,7 @@ import msgspec
 
 from glasswarden.kube.builtin_types import BUILTIN_TYPES
 from glasswarden.kube.objects import Ref, split_api_version
+from glasswarden.kube.paths import Key, Step
 
 
 class Keyed(msgspec.Struct, frozen=True):
@@ -41,6 +42,10 @@ class Shape(msgspec.Struct, frozen=True):
     def at(self, key: str) -> "Shape":
         """Return the shape of the field *key*."""
         return self.fields.get(key) or self.rest or (PLAIN if self.typed else UNKNOWN)
+
+    def below(self, step: Step) -> "Shape":
+        """Return the shape of what *step* leads to."""
+        return self.at(step.name) if isinstance(step, Key) else self.item
 
     @property
     def item(self) -> "Shape":

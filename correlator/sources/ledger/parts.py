@@ -10,7 +10,7 @@ import msgspec
 
 from glasswarden.kube.compare import Value
 from glasswarden.kube.identity import identified, step_to
-from glasswarden.kube.managed import Entry, FieldsV1, child_of, items_of
+from glasswarden.kube.managed import Entry, hints_below, items_by
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import Key, Path, parse_path
 from glasswarden.kube.schema import Items, Keyed, shape_of
@@ -48,15 +48,7 @@ def _items(path: Path, value: list[Value], keys: tuple[str, ...]) -> Iterator[tu
 
 def _items_at(path: Path, ref: Ref, entries: tuple[Entry, ...]) -> Items | None:
     """Return how the items at *path* are told apart, by the kind's schema or by managedFields."""
-    shape = shape_of(ref)
+    shape, hints = shape_of(ref), tuple(entry.fields for entry in entries)
     for step in path.steps:
-        shape = shape.at(step.name) if isinstance(step, Key) else shape.item
-    nodes = (_node(entry.fields, path) for entry in entries)
-    return shape.items or next((items for node in nodes if (items := items_of(node))), None)
-
-
-def _node(fields: FieldsV1, path: Path) -> FieldsV1:
-    node = fields
-    for step in path.steps:
-        node = child_of(node, step) or {}
-    return node
+        shape, hints = shape.below(step), hints_below(hints, step)
+    return shape.items or items_by(hints)
