@@ -73,7 +73,10 @@ class Application:
     def __init__(self, settings: Settings, clock: TimeSource = machine_time) -> None:
         self._settings = settings
         self._clock = clock
-        self._pages = WsgiToAsgi(new_pages())  # type: ignore[no-untyped-call]
+        self.is_ending = False
+        """Whether nobody new should be sent here; who comes all the same is answered."""
+
+        self._pages = WsgiToAsgi(new_pages(lambda: self.is_ending))  # type: ignore[no-untyped-call]
         self._process: _Process | None = None
         self._replies: dict[bytes, Reply] = {
             f"/validate/{settings.caller_token}".encode(): self._validated,

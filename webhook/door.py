@@ -74,11 +74,18 @@ class Door:
         """Take connections from now on."""
         self._loop.add_reader(self._listener, self._hesitate)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody is not through with shaking hands."""
+        return bool(self._welcomes)
+
     def close(self) -> None:
-        """Take no more; those that were taken stay."""
+        """Take those who wait already, and no more; all that were taken stay."""
         self._loop.remove_reader(self._listener)
         if self._hesitation is not None:
             self._hesitation.cancel()
+        while self._take_one():
+            pass
 
     def _hesitate(self) -> None:
         self._loop.remove_reader(self._listener)
@@ -87,13 +94,17 @@ class Door:
 
     def _take(self) -> None:
         self.open()
+        self._take_one()
+
+    def _take_one(self) -> bool:
         try:
             caller, _ = self._listener.accept()
         except OSError:
-            return  # another process was faster, the caller is gone, or no file is to be had
+            return False  # another process was faster, the caller is gone, or no file is to be had
         welcome = self._loop.create_task(self._welcome(caller))
         self._welcomes.add(welcome)
         welcome.add_done_callback(self._welcomes.discard)
+        return True
 
     async def _welcome(self, caller: socket.socket) -> None:
         try:

@@ -9,10 +9,18 @@ from webhook.door import Loop
 from webhook.lane import LaneProtocol
 
 GRACE_SECONDS: Final = 2.0
-"""Connections that stand idle are given this long at a stop; a review takes milliseconds."""
+"""How long a process serves on at a stop, and connections that stand idle are left alone."""
+
+QUIET_SECONDS: Final = 0.3
+"""It ends sooner where nobody has been there for so long."""
+
+FAREWELL_SECONDS: Final = 0.5
+"""What those have who were let in last; a review takes milliseconds."""
 
 PARENT_PATIENCE: Final = 10
 """Seconds until the parent kills: the worker takes one to notice, and at most five for its end."""
+
+_PAUSE: Final = 0.05
 
 
 class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
@@ -27,11 +35,40 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
         self.loop = Loop(lambda: LaneProtocol(self), lambda: self.nr_conns)
         asyncio.set_event_loop(self.loop)
 
+    def handle_exit_signal(self) -> None:
+        """Have probes told; every answer ends its connection from now on."""
+        super().handle_exit_signal()
+        self.asgi.is_ending = True
+
     async def _shutdown(self) -> None:
+        self.handle_exit_signal()  # without a signal it ends where the parent is gone
+        if not self._quick_shutdown:
+            await self._serve_on()
         for server in self.servers:
             server.close()
-        deadline = self.loop.time() + (0 if self._quick_shutdown else GRACE_SECONDS)
-        while self.nr_conns > 0 and self.loop.time() < deadline:  # noqa: ASYNC110 - a bare count
-            await asyncio.sleep(0.05)
+        if not self._quick_shutdown:
+            await self._see_off()
         if self.lifespan is not None:
             await self.lifespan.shutdown()
+
+    async def _serve_on(self) -> None:
+        """Serve who still comes: whoever sends them here learns of the end by a probe, later.
+
+        A connection that is made while the door is closed, and cut when the process ends, is a
+        write that fails.
+        """
+        left_alone = self.loop.time()
+        deadline = left_alone + GRACE_SECONDS
+        while self.loop.time() < min(deadline, left_alone + QUIET_SECONDS):
+            await asyncio.sleep(_PAUSE)
+            if self._has_callers():
+                left_alone = self.loop.time()
+
+    async def _see_off(self) -> None:
+        """Wait for the answers to those who were let in last."""
+        deadline = self.loop.time() + FAREWELL_SECONDS
+        while self._has_callers() and self.loop.time() < deadline:  # noqa: ASYNC110 - bare counts
+            await asyncio.sleep(_PAUSE)
+
+    def _has_callers(self) -> bool:
+        return self.nr_conns > 0 or any(server.is_busy for server in self.servers)

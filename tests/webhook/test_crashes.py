@@ -17,9 +17,10 @@ from tests.chaos import Note
 from tests.cluster.patience import eventually
 from tests.ledger.builders import an_attempt, records_of
 from tests.ledger.chains import by_chain, of_type
+from tests.webhook.builders import a_review
 from tests.webhook.disks import fill, small_disk
 from tests.webhook.evidence import assert_nothing_is_lost, spooled, stored
-from tests.webhook.workers import KILLED_BEFORE_TLS, WORKERS, Webhook, load_on
+from tests.webhook.workers import JSON, KILLED_BEFORE_TLS, WORKERS, Webhook, load_on
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), KILLED_BEFORE_TLS]
 
@@ -93,6 +94,30 @@ def test_stopped_in_order(tmp_path: Path) -> None:
     assert answers.recorded
     assert_nothing_is_lost(address, answers)
     assert {chain[-1]["type"] for chain in by_chain(stored(address))} == {"closed"}
+
+
+def test_who_comes_while_it_ends_is_answered(tmp_path: Path) -> None:
+    """A Service learns of the end from a probe, and goes on sending until then."""
+    with Webhook(tmp_path, f"sqlite://{tmp_path}/ledger.db") as webhook:
+        with webhook.connected() as idle:  # so that it does not end at once
+            idle.request("GET", "/healthz")
+            idle.getresponse().read()
+            webhook.tell_to_stop()
+            eventually(lambda: status_of(webhook) == 503, "the probe to be told", seconds=2)
+            deadline = time.monotonic() + 1.0  # processes look once a second whether to end
+            while time.monotonic() < deadline:
+                with webhook.connected() as late:
+                    late.request("POST", webhook.path, a_review(), JSON)
+                    answer = late.getresponse()
+                    assert (answer.status, answer.getheader("connection")) == (200, "close")
+                    answer.read()
+        webhook.stop()
+
+
+def status_of(webhook: Webhook) -> int:
+    with webhook.connected() as connection:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status
 
 
 def is_back(webhook: Webhook) -> bool:

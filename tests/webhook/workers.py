@@ -128,6 +128,10 @@ class Webhook:
         if self._process is not None:
             self._process.stop()
 
+    def tell_to_stop(self) -> None:
+        """Ask the webhook to end, and wait for nothing."""
+        os.kill(self.process.pid, signal.SIGTERM)
+
     def said(self, event: str) -> list[dict[str, Any]]:
         """Return what the log says under the name *event*."""
         lines = [line for line in self.log.read_text().splitlines() if f'"{event}"' in line]
