@@ -146,6 +146,20 @@ def test_a_refusal_that_cannot_be_recorded_gets_its_line_too(
     assert [(line["verdict"], line["record"]) for line in decided] == [("deny", "")]
 
 
+def test_a_log_that_cannot_be_written_fails_no_review(tmp_path: Path, lines: io.StringIO) -> None:
+    async def answered() -> bytes:
+        recorder = Recorder(links_to(f"sqlite://{tmp_path}/ledger.db")[0], "one", "", KEYS)
+        await recorder.open()
+        lines.close()
+        answer = await Admission(Rules(None), recorder).validate(a_review())
+        await recorder.close()
+        return answer
+
+    response = json.loads(asyncio.run(answered()))["response"]
+    assert not response["allowed"]
+    assert "record" in response["auditAnnotations"]
+
+
 def a_secret(value: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of it
     marks = {f"kustomize.toolkit.fluxcd.io/{key}": "shop" for key in ("name", "namespace")}
     metadata = {"name": "db", "namespace": "shop", "uid": "u", "labels": marks}
