@@ -60,6 +60,7 @@ class Admission:
 
     async def validate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
+        # Read once: a reload while this review waits counts for the next one.
         request, policy = parse_review(body), self.rules.policy
         write, decision, now = await self._decide(request, policy)
         if decision.clause is Clause.GUARD and rule_for(write, policy, now) is not None:
@@ -72,9 +73,9 @@ class Admission:
         audit: dict[str, str] = {}
         if decision.recorded and not write.dry_run:
             try:
-                audit = await self._record(request, write, decision, now)
+                audit = await self._record(request, write, decision, policy, now)
             except LedgerError as error:
-                decision = self._without_record(write, decision, error)
+                decision = self._without_record(write, decision, policy, error)
                 self._log(write, decision, record="")
             self._count(decision, write)
             self._tell(decision, write)
@@ -138,10 +139,10 @@ class Admission:
             raise CannotTell(f"whose object is scaled could not be looked up: {error}") from error
 
     async def _record(
-        self, request: Request, write: Write, decision: Decision, now: datetime
+        self, request: Request, write: Write, decision: Decision, policy: Policy, now: datetime
     ) -> dict[str, str]:
-        """Store the write; return what the API server's audit log should witness."""
-        policy, masks = self.rules.policy, self.recorder.masks
+        """Store the write as *policy* decided it; return what the audit log should witness."""
+        masks = self.recorder.masks
         entry = entry_of(request, write, decision, policy, masks, now, os.urandom(10))
         record = await self.recorder.record(entry)
         # The log is for later: the answer goes first.
@@ -165,9 +166,11 @@ class Admission:
             **({ALWAYS: True} if is_always_told(decision) else {}),
         )
 
-    def _without_record(self, write: Write, decision: Decision, error: LedgerError) -> Decision:
-        """Return what the policy makes of *decision*, which is in no ledger and no spool."""
-        outcome = without_record(decision, write, self.rules.policy)
+    def _without_record(
+        self, write: Write, decision: Decision, policy: Policy, error: LedgerError
+    ) -> Decision:
+        """Return what *policy* makes of its *decision*, which is in no ledger and no spool."""
+        outcome = without_record(decision, write, policy)
         self.recorder.count_unrecorded(str(error), is_allowed=outcome.allowed)
         UNRECORDED.labels("allowed" if outcome.allowed else "refused").inc()
         return outcome

@@ -19,8 +19,8 @@ from webhook.writes import write_of
 class Recorded(Protocol):
     """Who knows what every process has granted."""
 
-    async def open_grants(self, now: datetime) -> list[Attempt] | None:
-        """Return how each open grant was last recorded; none where nobody can tell."""
+    async def open_grants(self, cluster: str, now: datetime) -> list[Attempt] | None:
+        """Return the last record of each grant open in *cluster*; none where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Reader:
         """Return *write* with how many grants are open that *person*'s would stand beside."""
         if self.recorded is not None and any(rule.is_limited for rule in policy.glass):
             # Break-glass must not fail with the database: without an answer, what is known counts.
-            found = await self.recorded.open_grants(now)
+            found = await self.recorded.open_grants(policy.cluster, now)
             if found is not None:
                 self.tally.learn(found)
         return replace(write, glass=replace(write.glass, open=self.tally.count(person, write, now)))

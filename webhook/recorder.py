@@ -91,9 +91,12 @@ class Recorder:
         self._flush_soon()
         return await future
 
-    async def open_grants(self, now: datetime) -> list[Attempt] | None:
-        """Return how each open grant was last recorded, by whomever; none where nobody can tell."""
-        found = await self.store.open_grants(self._cluster, now)
+    async def open_grants(self, cluster: str, now: datetime) -> list[Attempt] | None:
+        """Return the last record, by any writer, of each grant open in *cluster*; none if unknown.
+
+        The policy names the cluster, and may be reloaded with another name.
+        """
+        found = await self.store.open_grants(cluster, now)
         if found is None:
             return None
         return [record.entry for record in found if isinstance(record.entry, Attempt)]

@@ -272,7 +272,7 @@ class TestOpenGrants:
         async def play(stage: Stage) -> None:
             one, other = stage.recorder("one"), stage.recorder("other")
             await recorded(one, self.issued())
-            found = await other.open_grants(TIME)
+            found = await other.open_grants("test", TIME)
             assert found is not None
             assert [each.grant for each in found] == ["g1"]
 
@@ -283,12 +283,12 @@ class TestOpenGrants:
             recorder = stage.recorder()
             await recorder.open()
             stage.ledger.away = True
-            assert await recorder.open_grants(TIME) is None
+            assert await recorder.open_grants("test", TIME) is None
             stage.ledger.away = False
             await recorded(recorder, self.issued())  # goes to the spool
-            assert await recorder.open_grants(TIME) is None
+            assert await recorder.open_grants("test", TIME) is None
             await recorder.store.deliver()
-            assert await recorder.open_grants(TIME) != []
+            assert await recorder.open_grants("test", TIME) != []
 
         played(Stage(tmp_path), play)
 
