@@ -19,7 +19,7 @@ from tests.cluster.build import missing
 from tests.cluster.catalogue import KUBERNETES
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import registered
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 SIZE = 12_000
 ROUNDS, TURNS = 5, 150

@@ -13,7 +13,7 @@ from bench.lab.attempts import chained
 from bench.lab.figure import TIMES, Figure, Goal, times
 from bench.lab.lab import Lab
 from glasswarden.ledger.record import Record
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
 
 GOALS: Final = (Goal("a commit of one record, SQLite, p50", "≤", 4.0, f"{TIMES} a synced line"),)
 

@@ -18,14 +18,16 @@ from bench.lab.figure import TIMES, CannotRun, Figure, Goal, Unexpected, times
 from bench.lab.lab import Lab
 from bench.lab.objects import Object, deployment
 from bench.lab.servers import COMMAND
-from correlator.classify import Scene
-from correlator.declared import Address, Release, fingerprint, read_declared
+from correlator.classify.rule import Scene
+from correlator.declared.git import Address
+from correlator.declared.read import fingerprint, read_declared
+from correlator.declared.render import Release
 from correlator.detector.detect import Detector
-from correlator.follow import Follower
+from correlator.inspection.follow import Follower
+from correlator.inspection.scan import Scan
 from correlator.live.cluster import ClusterLive
 from correlator.live.source import Scope
-from correlator.scan import Scan
-from glasswarden.cluster.apiserver import ApiServer
+from glasswarden.cluster.client import ApiServer
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.policy.policy import DEFAULT
 from tests.cluster.api import Api

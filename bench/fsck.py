@@ -16,14 +16,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.lab.figure import TIMES, Figure, Goal, Unexpected, times
 from bench.lab.lab import Lab
-from glasswarden.ledger.bodies import DICTIONARY, Bodies
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.checkpoints import opening
+from glasswarden.ledger.chain import Chain, Signer, opening
+from glasswarden.ledger.compression import DICTIONARY, Bodies
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, new_id, read_record
-from glasswarden.ledger.signing import Signer
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
 
 RECORDS: Final = 20_000
 BATCH: Final = 1_000

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 from bench.lab.figure import Figure, Goal
 from bench.lab.lab import Lab
 from glasswarden.keys.ring import Key, Ring
-from glasswarden.policy.actor import Actor
-from glasswarden.policy.breakglass.stamp import Stamp, check, issue, read
-from glasswarden.policy.operation import GrantOperation
+from glasswarden.policy.breakglass.tokens import Stamp, check, issue, read
+from glasswarden.policy.types import Actor, GrantOperation
 
 ROUNDS = 30
 PER_ROUND = 2000

@@ -14,11 +14,10 @@ from bench.lab.asking import Archive, answered, questions_about
 from bench.lab.attempts import WRITER
 from bench.lab.figure import TIMES, Figure, Goal
 from bench.lab.lab import Lab
-from glasswarden.ledger.question import Indexed, fields_of, indexed
+from glasswarden.ledger.query import Indexed, fields_of, indexed
 from glasswarden.ledger.record import Record
-from glasswarden.ledger.sqlite import open_sqlite
-from glasswarden.ledger.sqlite.file import widen
-from glasswarden.ledger.sqlite.values import joined, stored
+from glasswarden.ledger.sqlite.file import open_sqlite, widen
+from glasswarden.ledger.sqlite.storage import joined, stored
 
 GOALS: Final = (
     Goal("appends in bulk, SQLite", "≥", 0.5, f"{TIMES} raw inserts"),

@@ -15,10 +15,10 @@ from bench.lab.asking import Archive, answered, questions_about
 from bench.lab.figure import TIMES, CannotRun, Figure, Goal
 from bench.lab.lab import Lab
 from bench.lab.reports import report_seconds
-from glasswarden.ledger.address import migrate_ledger, open_ledger
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.postgres.target import parameters_of
-from glasswarden.ledger.question import Indexed, Question, fields_of, indexed
+from glasswarden.ledger.open import migrate_ledger, open_ledger
+from glasswarden.ledger.postgres.session import parameters_of
+from glasswarden.ledger.query import Indexed, Question, fields_of, indexed
 from glasswarden.ledger.record import Record
 from tests.cache import PackageOutOfReach
 from tests.postgres_server import find_programs, restartable_server

@@ -2,18 +2,30 @@
 
 Under the names that a mounted Kubernetes TLS Secret uses, so that the webhook reads both alike. The
 authorities' keys are in none of them: an authority signs one certificate, and its key is forgotten.
+
+Certificates in a folder, for a webhook beside it.
+
+Beside them lies the caller token. The API server proves itself to no webhook unless an
+administrator sets that up, so by default it is known by the path that it was told to call.
+
+Certificates in a Secret, for a webhook in pods that mount it.
 """
 
+import base64
 import json
+import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 from cryptography import x509
 
 from certs.authority import is_issued_by, parse_pair
-from certs.rotation import State
+from certs.rotation import State, Timing, first_state
+from glasswarden.cluster.objects import Object, Objects
 
 AUTHORITIES: Final = "ca.crt"
 CERTIFICATE: Final = "tls.crt"
@@ -84,3 +96,137 @@ def _parse(files: Files) -> State:
 
 def _moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
+
+
+_OWNERS_ALONE = 0o600
+_READABLE = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where the files of a serving certificate lie."""
+
+    path: Path
+
+    @property
+    def authority(self) -> Path:
+        """The trusted authorities: what `caBundle` holds."""
+        return self.path / AUTHORITIES
+
+    @property
+    def certificate(self) -> Path:
+        """The serving certificate."""
+        return self.path / CERTIFICATE
+
+    @property
+    def key(self) -> Path:
+        """The serving certificate's private key, readable by its owner alone."""
+        return self.path / KEY
+
+    @property
+    def caller_token(self) -> Path:
+        """The secret part of the path that the API server calls."""
+        return self.path / CALLER_TOKEN
+
+    @property
+    def place(self) -> str:
+        """How messages call it."""
+        return str(self.path)
+
+    def read(self) -> State | None:
+        """Return the rotation that is kept here, if any. Raises `StateUnreadable`."""
+        if not self.certificate.exists():
+            return None
+        found = (self.path / name for name in ALL)
+        return parse_state({each.name: each.read_bytes() for each in found if each.exists()})
+
+    def read_caller_token(self) -> str:
+        """Return the secret part of the path that the API server calls."""
+        return self.caller_token.read_text().strip()
+
+    def write(self, state: State) -> None:
+        """Keep *state* here; a caller token that is there stays: configurations contain it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not self.caller_token.exists():
+            self._replace(CALLER_TOKEN, new_caller_token())
+        contents = files_of(state)
+        for name, content in contents.items():
+            self._replace(name, content)
+        for name in {NEXT_CERTIFICATE, NEXT_KEY} - contents.keys():
+            (self.path / name).unlink(missing_ok=True)
+
+    def _replace(self, name: str, content: bytes) -> None:
+        """Write a file so that a reader sees the old one or the new one, never half of either."""
+        path, temporary = self.path / name, self.path / f".{name}.{os.getpid()}"
+        mode = _OWNERS_ALONE if name in SECRET_FILES else _READABLE
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+
+def issue_into(
+    path: Path, hosts: Sequence[str], now: datetime, timing: Timing | None = None
+) -> Folder:
+    """Make an authority and a serving certificate for *hosts*, and write them into *path*."""
+    folder = Folder(path)
+    folder.write(first_state(hosts, now, timing or Timing()))
+    return folder
+
+
+_LABELS: Final = {"app.kubernetes.io/name": "glasswarden"}
+
+
+@dataclass(slots=True)
+class Secret:
+    """One Secret, written only if nobody else wrote it since it was read."""
+
+    objects: Objects
+    namespace: str
+    name: str
+    _seen: Object | None = field(default=None, init=False)
+
+    @property
+    def place(self) -> str:
+        """How messages call it."""
+        return f"Secret {self.namespace}/{self.name}"
+
+    def read(self) -> State | None:
+        """Return the rotation that is kept here, if any. Raises `StateUnreadable`."""
+        self._seen = self.objects.get_or_none(f"{self._collection}/{self.name}")
+        data = self._data()
+        # `kubectl create secret generic` and a GitOps placeholder leave one without content.
+        return parse_state(data) if data.keys() - {CALLER_TOKEN} else None
+
+    def read_caller_token(self) -> str:
+        """Return the secret part of the path that the API server calls; empty before `write`."""
+        self._seen = self.objects.get_or_none(f"{self._collection}/{self.name}")
+        return self._data().get(CALLER_TOKEN, b"").decode()
+
+    def is_cert_managers(self) -> bool:
+        """Tell whether cert-manager keeps the Secret that was read last."""
+        annotations = (self._seen or {}).get("metadata", {}).get("annotations") or {}
+        return "cert-manager.io/certificate-name" in annotations
+
+    def write(self, state: State) -> None:
+        """Keep *state* here. Raises `ObjectChanged` where somebody else was quicker."""
+        token = self._data().get(CALLER_TOKEN) or new_caller_token()
+        contents = {CALLER_TOKEN: token, **files_of(state)}
+        data = {name: base64.b64encode(content).decode() for name, content in contents.items()}
+        if self._seen is None:
+            metadata = {"name": self.name, "namespace": self.namespace, "labels": _LABELS}
+            secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+            self._seen = self.objects.create(self._collection, secret)
+        else:
+            path = f"{self._collection}/{self.name}"
+            self._seen = self.objects.replace(path, self._seen | {"data": data})
+
+    @property
+    def _collection(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/secrets"
+
+    def _data(self) -> dict[str, bytes]:
+        data = (self._seen or {}).get("data") or {}
+        return {name: base64.b64decode(content) for name, content in data.items()}

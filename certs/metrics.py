@@ -4,7 +4,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from certs.keeper import Pass
+from certs.controller import Pass
 from certs.rotation import Phase
 
 REGISTRY: Final = CollectorRegistry()

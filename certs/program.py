@@ -15,7 +15,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from certs import metrics
 from certs.configurations import RestoreFailed
-from certs.keeper import Keeper, Pass
+from certs.controller import Keeper, Pass
 from glasswarden.cluster.lease import Lease
 from glasswarden.cluster.objects import ClusterError, ObjectChanged
 

@@ -18,7 +18,7 @@ PURE = (
     "correlator/classify",
     "correlator/detector",
     "correlator/grants",
-    "correlator/link",
+    "correlator/attribution",
 )
 
 IMPURE_MODULES = frozenset(
@@ -34,8 +34,9 @@ CLOCKS = frozenset({"now", "today", "utcnow"})
 
 
 def pure_modules() -> Iterator[Path]:
-    for folder in PURE:
-        yield from sorted((ROOT / folder).rglob("*.py"))
+    for name in PURE:
+        path = ROOT / name
+        yield from sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
     yield ROOT / "glasswarden/keys/ring.py"
 
 

@@ -7,16 +7,16 @@ import click
 import pytest
 
 from certs import metrics as certs_metrics
-from correlator.classify import RULES
+from correlator.classify.rules import RULES
 from correlator.service import metrics as correlator_metrics
 from glasswarden.cli.main import main
 from glasswarden.cli.reference import reference
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.decision import Clause
-from glasswarden.policy.file import parse_document
+from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import policy_of
 from webhook import metrics
-from webhook.registration import Endpoint, validating_configuration
+from webhook.registration.configurations import Endpoint, validating_configuration
 
 HEAD = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
 ROOT = Path(__file__).parent.parent

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from correlator.notify.document import parse_notifications
-from correlator.service.sources_file import parse_sources
-from glasswarden.policy.file import parse_document
+from correlator.notify.config import parse_notifications
+from correlator.service.model import parse_sources
+from glasswarden.policy.load import parse_document
 from glasswarden.signals.alerts import prometheus_rules
 from glasswarden.signals.dashboard import dashboard
 

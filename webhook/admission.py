@@ -8,29 +8,27 @@ from datetime import datetime
 
 import structlog
 
-from glasswarden.cluster.apiserver import ApiServerError
+from glasswarden.cluster.client import ApiServerError
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.policy.breakglass.notes import Unreadable
-from glasswarden.policy.decide import decide
+from glasswarden.logs import ALWAYS, Sampler, is_always_told
+from glasswarden.policy.breakglass.annotations import Unreadable
+from glasswarden.policy.decide import decide, without_record
 from glasswarden.policy.decision import Clause, Decision
-from glasswarden.policy.judgement import rule_for
-from glasswarden.policy.outage import without_record
+from glasswarden.policy.messages import event_of
 from glasswarden.policy.policy import Policy
-from glasswarden.policy.telling import event_of
+from glasswarden.policy.requests import rule_for
 from glasswarden.policy.write import Write
-from webhook.entry import entry_of
-from webhook.errors import CannotTell
-from webhook.herald import Herald
-from webhook.log_rules import ALWAYS, Sampler, is_always_told
+from webhook.caches import Parents
+from webhook.clock import TimeSource, machine_time
+from webhook.context import Reader
+from webhook.events import Herald
+from webhook.git_sources import Sources, located
 from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews
-from webhook.parents import Parents
-from webhook.reading import Reader
-from webhook.recorder import Recorder
-from webhook.review import Request, answer, parse_review
-from webhook.rules import Rules
-from webhook.sources import Sources, located
-from webhook.time_source import TimeSource, machine_time
+from webhook.recording.entry import entry_of
+from webhook.recording.recorder import Recorder
+from webhook.reloading import Rules
+from webhook.review import CannotTell, Request, answer, parse_review
 
 log = structlog.get_logger()
 

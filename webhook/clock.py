@@ -1,9 +1,13 @@
-"""The machine's clock, watched: grants end by it, and records carry it."""
+"""The machine's clock, watched: grants end by it, and records carry it.
+
+What time it is, for everything in a process that goes by it: one answer, from one place.
+"""
 
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Final
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -41,3 +45,11 @@ class Clock:
         if abs(jump) > JUMP_SECONDS:
             log.warning("clock jumped", seconds=round(jump))
             CLOCK_JUMPS.inc()
+
+
+TimeSource: TypeAlias = Callable[[], datetime]
+
+
+def machine_time() -> datetime:
+    """Return what the machine's clock shows."""
+    return datetime.now(UTC)

@@ -51,7 +51,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector  # noqa: E402
 
 from glasswarden.ledger.record import Entry  # noqa: E402
-from glasswarden.policy.breakglass.grant import Act  # noqa: E402
+from glasswarden.policy.breakglass.tokens import Act  # noqa: E402
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 

@@ -15,22 +15,21 @@ from typing import Any, TypeAlias
 import structlog
 
 from glasswarden.keys.ring import NoKey, Ring
-from glasswarden.kube.json_patch import json_patch
 from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of
+from glasswarden.kube.patch import json_patch
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.petition import Petition, issue_petition
 from glasswarden.policy.breakglass.rules import is_namespace
-from glasswarden.policy.breakglass.stamp import Stamp, issue
-from glasswarden.policy.covering import may_lack_grant
-from glasswarden.policy.holding import Holding, hold, reconciles
+from glasswarden.policy.breakglass.tokens import Petition, Stamp, issue, issue_petition
+from glasswarden.policy.grants import may_lack_grant
+from glasswarden.policy.holds import Holding, hold, reconciles
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.stamping import Marks, marks_for
 from glasswarden.policy.write import Write
+from webhook.clock import TimeSource, machine_time
+from webhook.context import Reader
 from webhook.metrics import HELD_WRITES
-from webhook.reading import Reader
+from webhook.reloading import Rules
 from webhook.review import Request, parse_review, patched
-from webhook.rules import Rules
-from webhook.time_source import TimeSource, machine_time
 
 Edit: TypeAlias = dict[str, Any]
 """One operation of a JSON Patch (RFC 6902)."""

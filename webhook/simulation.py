@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from glasswarden.audit.event import COMPLETE, Event, Reference
-from glasswarden.kube.diff import ABSENT, Change
-from glasswarden.kube.managed import entries_of, owned_paths
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.diff import Change
+from glasswarden.kube.managed_fields import entries_of, owned_paths
 from glasswarden.kube.objects import Object
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.holding import reconciles
+from glasswarden.policy.holds import reconciles
 from glasswarden.policy.policy import Policy
-from glasswarden.policy.write import Operation, Write
-from webhook.errors import ReviewMalformed
-from webhook.review import Options, Request, Resource, UserInfo
-from webhook.writes import write_of
+from glasswarden.policy.types import Operation
+from glasswarden.policy.write import Write
+from webhook.review import Options, Request, Resource, ReviewMalformed, UserInfo
+from webhook.write_builder import write_of
 
 _OPERATIONS: Final = {
     "create": Operation.CREATE,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bench.lab.attempts import usual_attempt
 from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.record import new_id
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
 from tests.ledger.builders import SIGNER
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import psycopg
 
-from glasswarden.ledger.postgres.fields import keys_of
+from glasswarden.ledger.postgres.storage import keys_of
 
 YEAR: Final = 2025
 MONTHS: Final = 12

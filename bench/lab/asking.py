@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from bench.lab.lab import Lab
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.query import Question
 
 ASKED: Final = 60
 """How often each question is asked."""

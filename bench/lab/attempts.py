@@ -9,16 +9,15 @@ from msgspec.structs import replace
 
 from bench.lab.reviews import guarded_update
 from glasswarden.keys.ring import Key, Ring
-from glasswarden.ledger.chain import Chain
+from glasswarden.ledger.chain import Chain, Signer
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, Record, new_id
-from glasswarden.ledger.signing import Signer
 from glasswarden.policy.decide import decide
-from glasswarden.policy.file import parse_document
+from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import policy_of
-from webhook.entry import entry_of
+from webhook.recording.entry import entry_of
 from webhook.review import parse_review
-from webhook.writes import write_of
+from webhook.write_builder import write_of
 
 START: Final = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 WRITER: Final = "glasswarden-webhook-6c8f9d7b5c-x2x7k-7-9f3a61c2"

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from bench.lab import million
 from correlator.finding import Finding
-from correlator.linking import linker_of
-from glasswarden.kube.managed import Entry
+from correlator.linker import linker_of
+from glasswarden.kube.managed_fields import Entry
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import parse_path
-from glasswarden.ledger.attempts import asked
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
+from glasswarden.ledger.writes import asked
 from glasswarden.policy.policy import DEFAULT
 
 

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from bench.lab.attempts import START, WRITER, usual_attempt
 from bench.lab.lab import Lab
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.checkpoints import opening
+from glasswarden.ledger.chain import Chain, opening
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import AnyEntry, Attempt, ChangedField, new_id
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
 from tests.ledger.builders import SIGNER
 
 RECORDS: Final = 1_000_000

@@ -20,18 +20,18 @@ from glasswarden.ledger.chain import Chain
 from glasswarden.ledger.keys import Keys, open_keys
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Record
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
+from glasswarden.logs import configure_logs
 from glasswarden.policy.decide import decide
 from glasswarden.policy.policy import Policy
 from webhook.admission import Admission
-from webhook.app import COLLECTOR_THRESHOLDS
-from webhook.entry import entry_of
-from webhook.ledger_link import links_to
-from webhook.logs import configure_logs
-from webhook.recorder import Recorder
+from webhook.recording.entry import entry_of
+from webhook.recording.recorder import Recorder
+from webhook.recording.store import links_to
+from webhook.reloading import Rules
 from webhook.review import parse_review
-from webhook.rules import Rules
-from webhook.writes import write_of
+from webhook.server.app import COLLECTOR_THRESHOLDS
+from webhook.write_builder import write_of
 
 WHOLE: Final = "the whole"
 STORING: Final = "storing"

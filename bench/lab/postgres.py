@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.lab.figure import CannotRun
-from glasswarden.ledger.address import migrate_ledger
+from glasswarden.ledger.open import migrate_ledger
 from tests.cache import PackageOutOfReach
 from tests.cluster.processes import LOOPBACK, free_ports
 from tests.postgres_server import USER, find_programs, restartable_server

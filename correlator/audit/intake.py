@@ -2,21 +2,217 @@
 
 What is delivered here is evidence, so whoever delivers must prove to be the API server: by a token
 from a file, which may hold the next one beside the present one and is read anew for each batch.
+
+A batch of events as the API server posts it, made ready to be kept.
+
+Audit events kept in files of JSON lines, durable before anybody is told that they are.
+
+Each store writes to files of its own and never to one that was there before it: processes do not
+share files, and what one that was killed left behind is not touched. A batch that is sent again is
+kept once.
 """
 
 import hashlib
 import hmac
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from io import FileIO
 from pathlib import Path
-from typing import Final
+from threading import Lock
+from typing import Final, Literal, NamedTuple
 
+import msgspec
 from flask import Blueprint, Response, request
+from msgspec import Raw
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from correlator.audit.batch import parse_batch
-from correlator.audit.store import EventStore, StoreUnavailable
-from glasswarden.audit.event import NotAnEvent
+from glasswarden.audit.event import Event, NotAnEvent, parse_event
+from glasswarden.audit.files import read_events
+
+
+class Received(NamedTuple):
+    """One event of a batch."""
+
+    event: Event
+    line: bytes
+    """As it came, on one line."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it the same event when it is sent again."""
+        return self.event.audit_id, self.event.stage
+
+
+class _List(msgspec.Struct):
+    kind: Literal["EventList"]
+    items: list[Raw] = []
+
+
+_decoder: Final = msgspec.json.Decoder(_List)
+
+
+def parse_batch(body: bytes) -> list[Received]:
+    """Return the events of *body*, an EventList, or raise `NotAnEvent`."""
+    try:
+        items = _decoder.decode(body).items
+    except msgspec.MsgspecError as error:
+        raise NotAnEvent(f"no EventList: {error}") from error
+    return [Received(parse_event(item), _on_one_line(item)) for item in items]
+
+
+def _on_one_line(item: Raw) -> bytes:
+    text = bytes(item)
+    return (msgspec.json.format(text, indent=-1) if b"\n" in text else text) + b"\n"
+
+
+PATTERN: Final = "audit-*.jsonl"
+MOST_KEYS: Final = 100_000
+"""Events that are remembered, so that they are kept once."""
+
+_NAME: Final = "audit-%Y-%m-%dT%H-%M-%S.%f.jsonl"
+
+
+class StoreUnavailable(Exception):
+    """The events are not kept; send them again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is kept, and in which pieces."""
+
+    file_bytes: int = 64 * 2**20
+    file_age: timedelta = timedelta(days=1)
+    """When a new file is begun; one that is so young is never removed."""
+    total_bytes: int = 4 * 2**30
+    age: timedelta = timedelta(days=30)
+    """When a file is removed, and with it what the log witnesses of that time."""
+
+
+class EventStore:
+    """The files of one folder, and the one of them that is being written."""
+
+    def __init__(
+        self,
+        folder: Path,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.folder = folder
+        self.last_event: datetime | None = None
+        """The time of the youngest event: how fresh the source is."""
+        self._limits = limits
+        self._clock = clock
+        self._lock = Lock()
+        self._keys: dict[tuple[str, str], None] = {}
+        self._file: FileIO | None = None
+        self._begun = clock()
+        self._length = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        self._recall()
+
+    def files(self) -> list[Path]:
+        """Return what is kept, oldest first."""
+        return sorted(self.folder.glob(PATTERN))
+
+    def append(self, batch: Sequence[Received]) -> int:
+        """Keep what is new in *batch*; return how many that were, once they are on the disk."""
+        with self._lock:
+            fresh = {each.key: each for each in batch if each.key not in self._keys}
+            if fresh:
+                self._write(b"".join(each.line for each in fresh.values()))
+                for each in fresh.values():
+                    self._remember(each)
+            return len(fresh)
+
+    def age(self, now: datetime) -> timedelta | None:
+        """Return how old the youngest event is, none where there is none."""
+        return None if self.last_event is None else now - self.last_event
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._end_file()
+
+    def _recall(self) -> None:
+        """Remember what the youngest files hold: it may be sent again to whoever comes after."""
+        for event in read_events(self.files()[-2:], lambda _: None):
+            self._note((event.audit_id, event.stage), event.stage_timestamp)
+
+    def _remember(self, received: Received) -> None:
+        self._note(received.key, received.event.stage_timestamp)
+
+    def _note(self, key: tuple[str, str], time: datetime) -> None:
+        self._keys[key] = None
+        if len(self._keys) > MOST_KEYS:
+            del self._keys[next(iter(self._keys))]
+        self.last_event = max(self.last_event or time, time)
+
+    def _write(self, lines: bytes) -> None:
+        try:
+            file = self._current(len(lines))
+            rest = memoryview(lines)
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        except OSError as error:
+            self._take_back()
+            raise StoreUnavailable(f"{self.folder}: {error.strerror}") from error
+        self._length += len(lines)
+
+    def _current(self, more: int) -> FileIO:
+        """Return the file to write to: a new one where the present one is full, or old."""
+        is_full = self._length > 0 and self._length + more > self._limits.file_bytes
+        if self._file is not None and not is_full and not self._is_old(self._begun):
+            return self._file
+        self._end_file()
+        self._file = self._new_file()
+        self._prune()
+        return self._file
+
+    def _new_file(self) -> FileIO:
+        self._begun = self._clock()
+        self._length = 0
+        file = FileIO(self.folder / self._begun.strftime(_NAME), "x")
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # or the file's name may be lost with the power
+        finally:
+            os.close(folder)
+        return file
+
+    def _end_file(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _take_back(self) -> None:
+        """Leave no half of a batch behind: it is sent again, as a whole."""
+        if self._file is None:
+            return
+        try:
+            self._file.truncate(self._length)
+            self._file.seek(self._length)
+        except OSError:
+            self._end_file()
+
+    def _is_old(self, begun: datetime) -> bool:
+        return self._clock() - begun >= self._limits.file_age
+
+    def _prune(self) -> None:
+        """Remove what is too old, then the oldest of what is too much."""
+        files = self.files()
+        total = sum(file.stat().st_size for file in files)
+        for file in files:
+            begun = datetime.strptime(file.name, _NAME).replace(tzinfo=UTC)
+            is_aged = self._clock() - begun > self._limits.age
+            if not self._is_old(begun) or not (is_aged or total > self._limits.total_bytes):
+                return
+            total -= file.stat().st_size
+            file.unlink()
+
 
 LARGEST: Final = 32 * 2**20
 """Bytes of one batch; the API server's own limit, where truncation is on, is 10 MiB."""

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from correlator.backport.model import Wanted
 from correlator.backport.place import Unplaced
-from correlator.backport.wanted import Wanted
 from correlator.report.model import Change, Report, Subject, Write
-from correlator.standing import Answer, Lookup, NotKnown
+from correlator.still_live import Answer, Lookup, NotKnown
 from glasswarden.kube import diff
-from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.lookup import value_at
+from glasswarden.kube.compare import ABSENT, value_at
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.kube.paths import ROOT, parse_path, path_of
 from glasswarden.policy.policy import Policy

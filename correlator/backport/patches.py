@@ -1,21 +1,106 @@
-"""Patches of an overlay: strategic merge and JSON 6902, in a file of their own or in line."""
+"""Patches of an overlay: strategic merge and JSON 6902, in a file of their own or in line.
+
+One kustomization: its file, what it says, and the same file saying something else.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from correlator.backport.candidate import Candidate, Candidates, Refused
+from correlator.backport.edit import (
+    Location,
+    Steps,
+    found_at,
+    location_of,
+    rewritten,
+    value_of,
+    with_value,
+)
 from correlator.backport.errors import CannotEdit, CannotPlace
-from correlator.backport.kustomization import Kustomization
-from correlator.backport.rewrite import Location, rewritten, value_of
-from correlator.backport.scalars import block_lines
-from correlator.backport.spans import pieces_of
-from correlator.backport.tree import Tree, joined
-from correlator.backport.values import Steps, found_at, location_of, with_value
-from correlator.backport.wanted import Wanted
+from correlator.backport.model import (
+    Candidate,
+    Candidates,
+    Refused,
+    Tree,
+    Wanted,
+    folder_of,
+    joined,
+)
+from correlator.backport.yaml_text import block_lines, pieces_of
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import Index, Key, Member, Order, Select
+
+
+@dataclass(frozen=True, slots=True)
+class Kustomization:
+    """A kustomization in a tree."""
+
+    tree: Tree
+    path: str
+    document: int
+    says: dict[str, Any]
+
+    @property
+    def folder(self) -> str:
+        """Its folder."""
+        return folder_of(self.path)
+
+    def listed(self, key: str) -> list[Any]:
+        """Return the list under *key*, empty where there is none."""
+        found = self.says.get(key)
+        return found if isinstance(found, list) else []
+
+    def saying(self, key: str, value: Any) -> Tree:  # noqa: ANN401 - any JSON value
+        """Return the tree with *value* under *key* here, or raise `CannotEdit`."""
+        text = self.tree.text(self.path)
+        return self.tree.edited(
+            self.path, rewritten(text, self.document, {**self.says, key: value})
+        )
+
+    def with_item(self, key: str, position: int, item: Any) -> Tree:  # noqa: ANN401
+        """Return the tree with *item* at *position* of the list under *key*."""
+        items = list(self.listed(key))
+        items[position : position + 1] = [item]
+        return self.saying(key, items)
+
+
+def kustomization_in(tree: Tree, folder: str) -> Kustomization | None:
+    """Return the kustomization in *folder*, none where there is none that can be read."""
+    path = tree.kustomization(folder)
+    text = tree.read(path) if path else None
+    if path is None or text is None:
+        return None
+    for index, piece in enumerate(pieces_of(text)):
+        try:
+            says = value_of(piece)
+        except CannotEdit:
+            return None
+        if isinstance(says, dict):
+            return Kustomization(tree, path, index, says)
+    return None
+
+
+def owned_by(tree: Tree, folder: str) -> Iterator[Kustomization]:
+    """Yield the kustomization in *folder*, then those that it takes in from folders below it.
+
+    A base beside it may be shared with other overlays, and is never one of its own.
+    """
+    pending = [folder]
+    seen = set()
+    while pending:
+        at = pending.pop(0)
+        found = kustomization_in(tree, at)
+        if found is None or at in seen:
+            continue
+        seen.add(at)
+        yield found
+        pending += [
+            joined(at, each)
+            for each in (*found.listed("resources"), *found.listed("components"))
+            if isinstance(each, str) and "://" not in each and ".." not in each.split("/")
+        ]
+
 
 _OLD_MERGE: Final = "patchesStrategicMerge"
 _OLD_JSON: Final = "patchesJson6902"

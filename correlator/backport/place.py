@@ -9,14 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from correlator.backport.candidate import Candidate, Candidates, Refused
-from correlator.backport.charts import Chart, chart_candidates
+from correlator.backport.edit import found_at, location_of, with_value
 from correlator.backport.errors import CannotPlace
-from correlator.backport.overlays import overlay_candidates
+from correlator.backport.helm import Chart, chart_candidates
+from correlator.backport.kustomize import overlay_candidates
+from correlator.backport.model import (
+    Candidate,
+    Candidates,
+    Refused,
+    Tree,
+    Wanted,
+    declared_as,
+    folder_of,
+)
 from correlator.backport.plain import SUFFIXES, plain_candidates
-from correlator.backport.tree import Tree, folder_of
-from correlator.backport.values import found_at, location_of, with_value
-from correlator.backport.wanted import Wanted, declared_as
 from correlator.declared.errors import DeclaredUnreadable
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.equality import identical

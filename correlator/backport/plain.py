@@ -1,14 +1,87 @@
-"""Plain manifests: the field is declared where the object is."""
+"""Plain manifests: the field is declared where the object is.
 
-from collections.abc import Callable
+The objects that a file holds: in which document, and where in it.
+"""
 
-from correlator.backport.candidate import Candidate, Candidates, Refused
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from correlator.backport.edit import Location, rewritten, value_of, with_value
 from correlator.backport.errors import CannotEdit, CannotPlace
-from correlator.backport.manifests import Held, objects_in, with_manifest, without_manifest
-from correlator.backport.tree import Tree
-from correlator.backport.values import with_value
-from correlator.backport.wanted import Wanted
-from glasswarden.kube.objects import Ref
+from correlator.backport.model import Candidate, Candidates, Refused, Tree, Wanted
+from correlator.backport.yaml_text import pieces_of
+from glasswarden.kube.objects import Object, Ref, ref_of
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An object in a file."""
+
+    document: int
+    at: Location
+    """Where in the document: the root, or an item of a List."""
+    manifest: Object
+
+    @property
+    def ref(self) -> Ref:
+        """Which object it is, as far as the file says."""
+        return ref_of(self.manifest)
+
+
+def objects_in(text: str) -> Iterator[Held]:
+    """Yield the objects in *text*; a document that cannot be read is passed over."""
+    for index, piece in enumerate(pieces_of(text)):
+        try:
+            value = value_of(piece)
+        except CannotEdit:
+            continue
+        yield from _objects(value, index, ())
+
+
+def with_manifest(text: str, held: Held, manifest: Object) -> str:
+    """Return *text* with *manifest* for what it holds, or raise `CannotEdit`."""
+    document = value_of(pieces_of(text)[held.document])
+    return rewritten(text, held.document, _with(document, held.at, manifest))
+
+
+def without_manifest(text: str, held: Held) -> str | None:
+    """Return *text* without what it holds, nothing where nothing else is left."""
+    others = [
+        each for each in objects_in(text) if (each.document, each.at) != (held.document, held.at)
+    ]
+    if not others:
+        return None
+    if held.at:
+        document = value_of(pieces_of(text)[held.document])
+        items = [each for i, each in enumerate(document["items"]) if i != held.at[1]]
+        return rewritten(text, held.document, {**document, "items": items})
+    pieces = pieces_of(text)
+    kept = [piece.text for i, piece in enumerate(pieces) if i != held.document]
+    head = text[: pieces[0].start]
+    if held.document == 0 and kept[0].startswith("---"):
+        kept[0] = kept[0].partition("\n")[2]
+    return head + "".join(kept)
+
+
+def _objects(value: object, index: int, at: Location) -> Iterator[Held]:
+    if not isinstance(value, dict) or not isinstance(kind := value.get("kind"), str):
+        return
+    items = value.get("items")
+    if kind.endswith("List") and isinstance(items, list):
+        for position, item in enumerate(items):
+            yield from _objects(item, index, (*at, "items", position))
+    else:
+        yield Held(index, at, value)
+
+
+def _with(value: Object, at: Location, manifest: Object) -> Object:
+    if not at:
+        return manifest
+    _, position, *rest = at
+    items = list(value["items"])
+    items[int(position)] = _with(items[int(position)], tuple(rest), manifest)
+    return {**value, "items": items}
+
 
 SUFFIXES = (".yaml", ".yml", ".json")
 

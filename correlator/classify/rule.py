@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from correlator.finding import Finding, Verdict
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.owners import Owner
 from glasswarden.policy.policy import Policy
 
 _HEX: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{40,64}(?![0-9a-f])")

@@ -11,9 +11,8 @@ import msgspec
 
 from correlator.detector.defaults import is_default
 from correlator.detector.leaves import Lookup, forgets_emptiness
-from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.lookup import value_after
-from glasswarden.kube.managed import FieldsV1, parse_step
+from glasswarden.kube.compare import ABSENT, Value, value_after
+from glasswarden.kube.managed_fields import FieldsV1, parse_step
 from glasswarden.kube.paths import ROOT, Index, Key, Path, Select, Step, path_of
 from glasswarden.kube.schema import PLAIN, Shape
 

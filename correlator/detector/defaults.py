@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from glasswarden.kube.compare import Value
 from glasswarden.kube.equality import identical
-from glasswarden.kube.path_patterns import PathPattern, parse_pattern
 from glasswarden.kube.paths import Key, Path, Select
+from glasswarden.kube.patterns import PathPattern, parse_pattern
 
 _IN_POD: Final[dict[str, tuple[Any, ...]]] = {
     "/**/spec/dnsPolicy": ("ClusterFirst",),

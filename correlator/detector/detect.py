@@ -1,23 +1,29 @@
-"""One object: what Git declares of it against what is live."""
+"""One object: what Git declares of it against what is live.
 
+What a manifest declares, in the form in which the API server stores it.
+
+Fields by the numbers of items, as JSON pointers name them.
+
+Labels and annotations that engines put on what they apply: Git never declares them.
+"""
+
+import base64
+import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from correlator.declared.applied import last_applied
-from correlator.declared.documents import Declared
+from correlator.declared.manifests import Declared, last_applied
 from correlator.detector.additions import Added, additions, injected
 from correlator.detector.defaults import is_default
 from correlator.detector.leaves import Difference, declares_nothing, differences, forgets_emptiness
 from correlator.detector.managers import Managers, Party, managers_for
-from correlator.detector.marks import is_engines_own
-from correlator.detector.meaning import declared_form
-from correlator.detector.numbered import numbered
 from correlator.finding import Finding, latest_of, parse_time
-from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.lookup import value_at
-from glasswarden.kube.managed import (
+from glasswarden.kube.compare import ABSENT, Value, value_after, value_at
+from glasswarden.kube.diff import without_noise
+from glasswarden.kube.engines.registry import owner_of
+from glasswarden.kube.managed_fields import (
     Entry,
     FieldsV1,
     child_of,
@@ -25,13 +31,107 @@ from glasswarden.kube.managed import (
     owners_at,
     without_fields,
 )
-from glasswarden.kube.noise import without_noise
 from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of, ref_of
-from glasswarden.kube.owners import owner_of
-from glasswarden.kube.paths import ROOT, Key, Path, path_of
-from glasswarden.kube.schema import shape_of
-from glasswarden.policy.breakglass.notes import without_notes
+from glasswarden.kube.paths import ROOT, Index, Key, Member, Path, Select, path_of
+from glasswarden.kube.schema import identity_of, shape_of, wanted_by
+from glasswarden.policy.breakglass.annotations import without_notes
 from glasswarden.policy.policy import Policy
+
+_BYTES: Final = {"Secret": ("data",), "ConfigMap": ("binaryData",)}
+
+
+def declared_form(manifest: Object, ref: Ref) -> Object:
+    """Return *manifest* without what only the API server writes, a Secret's text encoded.
+
+    Nothing is taken away that could be drift; what cannot be understood stays as it is.
+    """
+    meant = _without_place(without_noise(manifest))
+    if ref.group or ref.kind not in _BYTES:
+        return meant
+    if ref.kind == "Secret" and isinstance(meant.get("stringData"), dict):
+        meant = _with_string_data(meant)
+    for field in _BYTES[ref.kind]:
+        if isinstance(meant.get(field), dict):
+            meant = {**meant, field: {k: canonical_base64(v) for k, v in meant[field].items()}}
+    return meant
+
+
+def _without_place(manifest: Object) -> Object:
+    """Return *manifest* without its namespace: by where it is live, not by what it says."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict) or "namespace" not in metadata:
+        return manifest
+    kept = {key: value for key, value in metadata.items() if key != "namespace"}
+    return {**manifest, "metadata": kept}
+
+
+def canonical_base64(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return *value* as the API server writes it, where it is base64: without line breaks."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.b64encode(base64.b64decode("".join(value.split()), validate=True)).decode()
+    except (binascii.Error, ValueError):
+        return value
+
+
+def _with_string_data(secret: Object) -> Object:
+    data = secret.get("data")
+    written = {
+        key: base64.b64encode(value.encode(errors="surrogatepass")).decode()
+        for key, value in secret["stringData"].items()
+        if isinstance(value, str)
+    }
+    kept = {key: value for key, value in secret.items() if key != "stringData"}
+    return {**kept, "data": {**(data if isinstance(data, dict) else {}), **written}}
+
+
+def numbered(path: Path, live: Object) -> Path | None:
+    """Return *path* with the number of each item that it selects in *live*.
+
+    Nothing where it selects none, or one that is not there.
+    """
+    if not any(isinstance(step, Select | Member) for step in path.steps):
+        return None
+    found, value = ROOT, live
+    for step in path.steps:
+        if isinstance(step, Select | Member):
+            number = _number(value, step)
+            if number is None:
+                return None
+            step = Index(number)  # noqa: PLW2901 - the same step, by another name
+        found, value = found / step, value_after(value, (step,))
+        if value is ABSENT:
+            value = {}  # what is gone has a place all the same
+    return found
+
+
+def _number(items: Any, step: Select | Member) -> int | None:  # noqa: ANN401 - any JSON value
+    keys, identity = wanted_by(step)
+    listed = enumerate(items if isinstance(items, list) else ())
+    return next((index for index, item in listed if identity_of(item, keys) == identity), None)
+
+
+_MARKED: Final = frozenset({"labels", "annotations"})
+
+_DOMAINS: Final = (
+    "argocd.argoproj.io", "configmanagement.gke.io", "configsync.gke.io", "config.k8s.io",
+    "fleet.cattle.io", "helm.toolkit.fluxcd.io", "kapp.k14s.io", "kustomize.toolkit.fluxcd.io",
+    "meta.helm.sh", "objectset.rio.cattle.io", "projectsveltos.io", "pulumi.com",
+)  # fmt: skip
+_KEYS: Final = frozenset({"app.kubernetes.io/instance", "app.kubernetes.io/managed-by"})
+"""Argo CD tracks by the one where it is told to; Helm, Pulumi and Config Sync put the other."""
+
+
+def is_engines_own(path: Path, marks: frozenset[tuple[str, str]]) -> bool:
+    """Tell whether *path* leads to what an engine writes about itself; *marks* are more of it."""
+    match path.steps:
+        case (Key(name="metadata"), Key(name=place), Key(name=key)) if place in _MARKED:
+            is_marked = (place.removesuffix("s"), key) in marks
+            return is_marked or key in _KEYS or key.partition("/")[0] in _DOMAINS
+        case _:
+            return False
+
 
 SOURCE: Final = "git"
 

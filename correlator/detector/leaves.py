@@ -13,12 +13,16 @@ import msgspec
 
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.empty_values import MAPS, POINTERS
-from glasswarden.kube.equality import identical, same_scalar, surely_equal
-from glasswarden.kube.identity import Keys, identified, identity_of, step_to
-from glasswarden.kube.managed import Hints, hints_below, items_by
+from glasswarden.kube.equality import (
+    identical,
+    same_int_or_string,
+    same_quantity,
+    same_scalar,
+    surely_equal,
+)
+from glasswarden.kube.managed_fields import Hints, hints_below, items_by
 from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step
-from glasswarden.kube.quantity import same_int_or_string, same_quantity
-from glasswarden.kube.schema import Keyed, Shape
+from glasswarden.kube.schema import Keyed, Keys, Shape, identified, identity_of, step_to
 
 _KEY_DEFAULTS: Final = {"protocol": "TCP"}
 """Merge keys that the API server fills in, so that a manifest may leave them out."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from glasswarden.kube.managed import Entry
-from glasswarden.kube.owners import Owner
+from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.managed_fields import Entry
 from glasswarden.policy.policy import Policy
 
 _APPLIERS: Final[Mapping[str, frozenset[str]]] = {

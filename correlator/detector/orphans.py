@@ -10,9 +10,9 @@ from typing import Final
 from correlator.detector.detect import SOURCE
 from correlator.finding import Finding
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.noise import without_noise
+from glasswarden.kube.diff import without_noise
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of, ref_of
-from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT
 
 _DISABLED: Final = (

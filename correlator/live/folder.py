@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from correlator.declared.plain import read_plain
+from correlator.declared.render import read_plain
 from correlator.live.source import Kind, KindUnavailable, Scope
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Object, Ref, ref_of

@@ -1,7 +1,7 @@
 """Single objects as they are live, for whoever asks about a few."""
 
-from correlator.standing import NotKnown
-from glasswarden.cluster.apiserver import ApiServer, ApiServerError, NotFound
+from correlator.still_live import NotKnown
+from glasswarden.cluster.client import ApiServer, ApiServerError, NotFound
 from glasswarden.cluster.discovery import Served, served_by
 from glasswarden.kube.objects import Object, Ref
 

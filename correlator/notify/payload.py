@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any, Final
 
-from correlator.notify.event import Event
-from correlator.notify.grouping import Message
+from correlator.notify.events import Event
+from correlator.notify.routing import Message
 
 LONGEST: Final = 300
 """Characters of a text that somebody chose: a reason, a name."""

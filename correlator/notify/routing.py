@@ -1,11 +1,119 @@
-"""Whom an event is for. Pure."""
+"""Events that belong together become one message. Pure but for what it remembers: no clock.
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+Whom an event is for. Pure.
 
-from correlator.notify.document import Document, Route, Silence
-from correlator.notify.event import Event
+From events to messages on their way: silenced, routed, gathered, handed to the senders.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from correlator.notify.config import Document, Route, Silence, Target
+from correlator.notify.events import Event, Kind
 from glasswarden.policy.matching import names_of
+
+MOST_EVENTS: Final = 20
+"""Told in one message; the rest is counted."""
+MOST_GROUPS: Final = 1000
+"""Gathered at a time; beyond that the oldest is told early."""
+MOST_REMEMBERED: Final = 10_000
+"""Events that are known to have been told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one target is told at once."""
+
+    target: str
+    about: str
+    """The ticket, or the application, or the namespace, or the cluster."""
+    events: tuple[Event, ...]
+    more: int = 0
+    """Events that are not listed."""
+
+
+@dataclass(slots=True)
+class _Group:
+    since: datetime
+    events: list[Event] = field(default_factory=list)
+    more: int = 0
+
+    @property
+    def is_only_denials(self) -> bool:
+        return all(event.kind is Kind.DENIED for event in self.events)
+
+
+Key = tuple[str, str]
+
+
+class Groups:
+    """Gathers events until they are due."""
+
+    def __init__(self, window: timedelta, denials: timedelta) -> None:
+        self._window = window
+        self._denials = denials
+        self._groups: dict[Key, _Group] = {}
+        self._denied: dict[Key, datetime] = {}
+        """When refused writes were last told."""
+        self._told: dict[tuple[str, str], None] = {}
+
+    def pace(self, window: timedelta, denials: timedelta) -> None:
+        """Gather for so long from now on."""
+        self._window, self._denials = window, denials
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def add(self, event: Event, target: str, now: datetime) -> None:
+        """Take *event* up for *target*, unless it was before."""
+        if (target, event.id) in self._told:
+            return
+        self._told[target, event.id] = None
+        if len(self._told) > MOST_REMEMBERED:
+            del self._told[next(iter(self._told))]
+        group = self._groups.setdefault((target, about(event)), _Group(now))
+        if len(group.events) < MOST_EVENTS:
+            group.events.append(event)
+        else:
+            group.more += 1
+
+    def due(self, now: datetime) -> list[Message]:
+        """Return the messages whose time has come; they are not returned again."""
+        overflow = len(self._groups) - MOST_GROUPS
+        ready = [
+            key
+            for number, (key, group) in enumerate(self._groups.items())
+            if number < overflow or self._is_due(key, group, now)
+        ]
+        return [self._message(key, now) for key in ready]
+
+    def all(self, now: datetime) -> list[Message]:
+        """Return everything that is gathered, due or not: at the end of a process."""
+        return [self._message(key, now) for key in list(self._groups)]
+
+    def _is_due(self, key: Key, group: _Group, now: datetime) -> bool:
+        if now < group.since + self._window:
+            return False
+        last = self._denied.get(key)
+        return not (group.is_only_denials and last is not None and now < last + self._denials)
+
+    def _message(self, key: Key, now: datetime) -> Message:
+        group = self._groups.pop(key)
+        if any(event.kind is Kind.DENIED for event in group.events):
+            self._denied = {
+                each: at for each, at in self._denied.items() if at + self._denials > now
+            }
+            self._denied[key] = now
+        return Message(*key, tuple(group.events), group.more)
+
+
+def about(event: Event) -> str:
+    """Return what *event* is gathered under."""
+    if event.ticket:
+        return event.ticket
+    return event.application or event.namespace or event.cluster or "cluster"
 
 
 def targets_of(event: Event, document: Document) -> tuple[str, ...]:
@@ -43,3 +151,55 @@ def is_silenced(event: Event, silences: Iterable[Silence], now: datetime) -> boo
     return bool(event.ticket) and any(
         now < silence.until and event.ticket in names_of([silence.ticket]) for silence in silences
     )
+
+
+class Sends(Protocol):
+    """Where messages for one target go."""
+
+    def put(self, message: Message) -> None:
+        """Have *message* sent."""
+
+    def close(self) -> None:
+        """Send what waits, for a while."""
+
+
+class Notifier:
+    """Tells people by a document that may change. Belongs to one thread."""
+
+    def __init__(self, document: Document, open_sender: Callable[[Target], Sends]) -> None:
+        self._open_sender = open_sender
+        self._document = document
+        self._senders: dict[Target, Sends] = {}
+        self._groups = Groups(document.window_length, document.denials_length)
+        self.follow(document)
+
+    def follow(self, document: Document) -> None:
+        """Go by *document* from now on; what is gathered, and on its way, stays so."""
+        for target in self._senders.keys() - {*document.targets}:
+            self._senders.pop(target).close()
+        for target in document.targets:
+            if target not in self._senders:
+                self._senders[target] = self._open_sender(target)
+        self._document = document
+        self._groups.pace(document.window_length, document.denials_length)
+
+    def take(self, events: Iterable[Event], now: datetime) -> None:
+        """Take *events* up; what is due by now is on its way afterwards."""
+        for event in events:
+            if not is_silenced(event, self._document.silences, now):
+                for target in targets_of(event, self._document):
+                    self._groups.add(event, target, now)
+        self._send(self._groups.due(now))
+
+    def close(self, now: datetime) -> None:
+        """Tell what was gathered, and end."""
+        self._send(self._groups.all(now))
+        for sender in self._senders.values():
+            sender.close()
+
+    def _send(self, messages: Iterable[Message]) -> None:
+        senders = {target.name: sender for target, sender in self._senders.items()}
+        for message in messages:
+            # A target that was taken out of the file meanwhile is told nothing more.
+            if message.target in senders:
+                senders[message.target].put(message)

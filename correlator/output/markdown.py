@@ -3,17 +3,19 @@
 from typing import Final
 
 from correlator.finding import Finding, Result, time_as_text
-from correlator.output.cause import cause_text, ticket_text, who_text
-from correlator.output.harmless import code_cell, markdown
+from correlator.output.escape import code_cell, markdown
 from correlator.output.text import (
     NOTHING,
+    cause_text,
     declared_text,
     field_text,
     live_text,
     nothing_text,
     object_text,
+    ticket_text,
+    who_text,
 )
-from glasswarden.printable import printable
+from glasswarden.terminal import printable
 
 _LONGEST: Final = 120
 _HEADINGS: Final = ("object", "field", "Git", "live", "since", "class", "cause", "response")

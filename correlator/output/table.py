@@ -4,19 +4,21 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+from correlator.attribution.link import State
 from correlator.finding import Finding, Incomplete, Result, time_as_text
-from correlator.link.link import State
-from correlator.output.cause import cause_text, ticket_text, who_text
 from correlator.output.text import (
     NOTHING,
+    cause_text,
     columns_of,
     declared_text,
     field_text,
     live_text,
     nothing_text,
     object_text,
+    ticket_text,
+    who_text,
 )
-from glasswarden.printable import printable
+from glasswarden.terminal import printable
 
 _HEADINGS: Final = ("OBJECT", "FIELD", "GIT", "LIVE", "SINCE", "RESPONSE")
 _CAUSE_HEADINGS: Final = ("WHO", "TICKET")

@@ -1,14 +1,24 @@
-"""From records to a report. Pure: what stands in the cluster and in Git comes as an argument."""
+"""From records to a report. Pure: what stands in the cluster and in Git comes as an argument.
+
+What differs from Git and no record explains, as a report tells it.
+
+What the audit log shows around the writes of a report, and no record speaks of.
+"""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 import msgspec
+from msgspec import UNSET
 
-from correlator.link.drifted import Witness
+from correlator.attribution.context import Witness
+from correlator.attribution.link import State
+from correlator.audit.observed_write import Sighting, Sort, verdict_of
+from correlator.classify.advice import revert_command
+from correlator.finding import Finding, Response
 from correlator.report.model import (
     Change,
     Integrity,
@@ -20,9 +30,9 @@ from correlator.report.model import (
     Unexplained,
     Write,
 )
-from correlator.report.summary import summary_of
-from correlator.report.unrecorded import target
-from correlator.standing import (
+from correlator.report.scope import Circle
+from correlator.report.text import summary_of
+from correlator.still_live import (
     OBJECT,
     UNKNOWN,
     Answer,
@@ -32,8 +42,60 @@ from correlator.standing import (
     last_words,
     writes_in,
 )
-from glasswarden.ledger.attempts import writes_of
+from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.objects import Ref
 from glasswarden.ledger.record import Attempt, ChangedField, Cut
+from glasswarden.ledger.writes import writes_of
+
+
+def unrecorded_in(sightings: Iterable[Sighting], circle: Circle, cluster: str) -> tuple[Seen, ...]:
+    """Return those of *sightings*, all from *cluster*, that belong to a report."""
+    return tuple(_seen(each, cluster) for each in sightings if circle.saw(each))
+
+
+def subject_in(cluster: str, ref: Ref) -> Subject:
+    """Return the object *ref* as a report names it."""
+    return Subject(
+        cluster=cluster,
+        group=ref.group,
+        version=ref.version,
+        kind=ref.kind,
+        namespace=ref.namespace,
+        name=ref.name,
+        uid=ref.uid,
+    )
+
+
+def target(subject: Subject) -> list[str]:
+    """Return how a command line names *subject*."""
+    name = f"{subject.kind.lower()}/{subject.name}"
+    return [name, "-n", subject.namespace] if subject.namespace else [name]
+
+
+def _seen(sighting: Sighting, cluster: str) -> Seen:
+    subject, verdict = subject_in(cluster, sighting.ref), verdict_of(sighting)
+    return Seen(
+        time=sighting.time,
+        sort=sighting.sort,
+        subject=subject,
+        actor=sighting.actor,
+        impersonator=sighting.user if sighting.user != sighting.actor else "",
+        controller=sighting.by_controller,
+        address=sighting.source,
+        user_agent=sighting.user_agent,
+        did=sighting.did,
+        what=verdict.reason,
+        response=verdict.response,
+        command=verdict.verify if sighting.sort is Sort.GUARD else _who_set_what(sighting, subject),
+        audit_id=sighting.audit_id,
+    )
+
+
+def _who_set_what(sighting: Sighting, subject: Subject) -> str:
+    """Return the command that shows what of a write is left, by the same log."""
+    if sighting.did == "deleted it":
+        return shlex.join(["glasswarden", "history", *target(subject)])
+    return shlex.join(["glasswarden", "blame", *target(subject), "--audit-log", "FILE"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,3 +318,36 @@ def _command(write: Write, change: Change, around: Surroundings) -> str:
     if write.grant in around.open_grants:
         return shlex.join(["kubectl", "glasswarden", "close", *named, "--outcome", "backported"])
     return shlex.join(["glasswarden", "blame", *named])
+
+
+def unexplained_in(
+    findings: Iterable[Finding], circle: Circle, cluster: str
+) -> tuple[Unexplained, ...]:
+    """Return those of *findings*, all from *cluster*, that belong to a report and lack a record."""
+    return tuple(_unexplained(findings, circle, cluster))
+
+
+def _unexplained(
+    findings: Iterable[Finding], circle: Circle, cluster: str
+) -> Iterator[Unexplained]:
+    for each in findings:
+        link, verdict = each.link, each.verdict
+        if link is None or link.state is not State.UNEXPLAINED or not circle.drifted(each):
+            continue
+        if verdict is not None and verdict.response is Response.IGNORE:
+            continue
+        yield Unexplained(
+            subject=subject_in(cluster, each.ref),
+            path=str(each.field),
+            declared=_value(each.declared),
+            live=_value(each.live),
+            why=link.why,
+            actor=link.actor,
+            time=link.time or each.since,
+            origin=each.origin,
+            command=revert_command(each) or (verdict.verify if verdict else ""),
+        )
+
+
+def _value(value: Value) -> object:
+    return UNSET if value is ABSENT else value

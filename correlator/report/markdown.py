@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from correlator.output.harmless import code, code_cell, markdown
-from correlator.report import words
+from correlator.output.escape import code, code_cell, markdown
+from correlator.report import text
 from correlator.report.model import Change, Report, Subject, Write
 from correlator.report.model import Seen as Unrecorded
-from correlator.report.words import after, before, fate, moment, value
+from correlator.report.text import after, before, fate, moment, value
 
 _COLUMNS: Final = ("time", "who", "with", "under", "object", "field", "before")
 
@@ -68,14 +68,14 @@ class _Told:
     several: bool
 
     def where(self, subject: Subject) -> str:
-        return markdown(words.where(subject, several=self.several))
+        return markdown(text.where(subject, several=self.several))
 
     def event(self, each: Write | Unrecorded) -> str:
         who = f"- **{moment(each.time)}** {markdown(each.actor)}{_behind(each)}:"
-        subject = words.where(each.subject, several=self.several)
+        subject = text.where(each.subject, several=self.several)
         if isinstance(each, Unrecorded):
-            return f"{who} {markdown(words.passed(each, subject))}, without a record ({each.sort})."
-        said = [who, markdown(words.deed(each, subject)), f"{_verdict(each)}."]
+            return f"{who} {markdown(text.passed(each, subject))}, without a record ({each.sort})."
+        said = [who, markdown(text.deed(each, subject)), f"{_verdict(each)}."]
         if each.ticket:
             said.append(f"{markdown(each.ticket)}: {markdown(each.reason)}.".replace(": .", "."))
         return " ".join(said)
@@ -115,7 +115,7 @@ class _Told:
             moment(write.time),
             markdown(write.actor),
             markdown(manager),
-            markdown(words.under(write)),
+            markdown(text.under(write)),
             self.where(write.subject),
         )
 
@@ -134,7 +134,7 @@ def _row(*cells: str) -> str:
 
 def _verdict(write: Write) -> str:
     told = f"({markdown(write.clause)}{_tries(write)})"
-    if words.is_act(write):
+    if text.is_act(write):
         return f"{_unstored(write)} {told}".lstrip(" ,")
     return f"{'was refused' if write.is_denied else 'was allowed'}{_unstored(write)} {told}"
 

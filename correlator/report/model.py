@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from correlator.standing import Answer
+from correlator.still_live import Answer
 
 VERSION = 1
 

@@ -4,25 +4,19 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from correlator.service.argocd_source import ArgoCDSource
-from correlator.service.audit_source import AuditSource
-from correlator.service.git_source import GitSource
-from correlator.service.leadership import Leadership
-from correlator.service.ledger_source import LedgerSource
+from correlator.episodes.open import open_history
+from correlator.service.model import Settings, Source, Tools
 from correlator.service.passes import Passes
-from correlator.service.program import Program, Workshop, new_workshop
-from correlator.service.settings import Settings
-from correlator.service.source import Source
-from correlator.service.tools import Tools
-from glasswarden.cluster.apiserver import Access, ApiServer, access_in_cluster
+from correlator.service.program import Leadership, Program, Workshop, new_workshop
+from correlator.service.sources import ArgoCDSource, AuditSource, GitSource, LedgerSource
+from glasswarden.cluster.client import Access, ApiServer, access_in_cluster
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.cluster.lease import Lease
 from glasswarden.cluster.objects import objects_from
-from glasswarden.ledger.address import keys_beside, open_ledger
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
-from glasswarden.ledger.history.address import open_history
-from glasswarden.ledger.mask_keys import open_masks
+from glasswarden.ledger.keys import open_masks
 from glasswarden.ledger.masking import Masks
+from glasswarden.ledger.open import keys_beside, open_ledger
 from glasswarden.policy.policy import Policy
 
 USER_AGENT = "glasswarden-correlator"

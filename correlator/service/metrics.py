@@ -13,8 +13,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from correlator.grants.grant import State
-from glasswarden.ledger.history.episode import Episode
+from correlator.episodes.episode import Episode
+from correlator.grants import State
 
 REGISTRY: Final = CollectorRegistry()
 

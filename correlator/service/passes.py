@@ -1,22 +1,96 @@
-"""One pass: sources, causes, history. Level-triggered: it works from what is there now."""
+"""One pass: sources, causes, history. Level-triggered: it works from what is there now.
 
-from collections.abc import Sequence
+Whether what was not seen is gone, or was only not looked at. Pure.
+
+Findings as the history keeps them: texts of bounded length.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 import structlog
 
-from correlator.causes import Causes
-from correlator.classify import Scene
-from correlator.finding import Incomplete, Result
+from correlator.classify.rule import Scene
+from correlator.episodes.episode import Episode, History, Sighting, Term, advance
+from correlator.finding import Class, Finding, Hidden, Incomplete, Result
+from correlator.inspection.attribute import Causes
 from correlator.service import metrics
-from correlator.service.doubt import is_doubted
-from correlator.service.passed import Found, Passed
-from correlator.service.sightings import sighting_of
-from correlator.service.source import Source, SourceFailed
+from correlator.service.model import Found, Passed, Source, SourceFailed
+from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.ledger.history.advance import advance
-from glasswarden.ledger.history.episode import Episode, History, Term
+
+
+def is_doubted(sighting: Sighting, incomplete: Iterable[Incomplete]) -> bool:
+    """Tell whether *sighting* may still hold: something of *incomplete* may hide it."""
+    return any(_hides(each, sighting) for each in incomplete)
+
+
+def _hides(incomplete: Incomplete, sighting: Sighting) -> bool:
+    if incomplete.kinds and sighting.kind not in incomplete.kinds:
+        return False
+    match incomplete.hides:
+        case Hidden.ORPHANS:
+            return sighting.class_ == Class.ORPHAN
+        case Hidden.ADDITIONS:
+            return not sighting.declared
+        case Hidden.NONE:
+            return False
+        case Hidden.ANY:
+            return True
+
+
+LONGEST: Final = 4096
+"""Characters of a value; of a longer one the beginning is kept."""
+
+
+def sighting_of(finding: Finding, source: str, team: str) -> Sighting:
+    """Return *finding* as *source* tells it; it was linked and classified before."""
+    ref, owner, verdict, link = finding.ref, finding.owner, finding.verdict, finding.link
+    told = {
+        "source": source,
+        "team": team,
+        "group": ref.group,
+        "version": ref.version,
+        "kind": ref.kind,
+        "namespace": ref.namespace,
+        "name": ref.name,
+        "uid": ref.uid,
+        "field": str(finding.field),
+        "declared": value_text(finding.declared),
+        "live": value_text(finding.live),
+        "class_": verdict.kind if verdict else "",
+        "cause": verdict.cause if verdict else "",
+        "response": verdict.response if verdict else "",
+        "reason": verdict.reason if verdict else "",
+        "revision": finding.revision,
+        "engine": owner.engine if owner else "",
+        "app": owner.app if owner else "",
+        "app_namespace": (owner.namespace or "") if owner else "",
+        "state": link.state if link else "",
+        "record": link.records[0] if link and link.records else "",
+        "actor": link.actor if link else "",
+        "ticket": link.ticket if link else "",
+        "confidence": link.confidence if link else "",
+        "why": link.why if link else "",
+    }
+    return Sighting(**{name: _storable(text) for name, text in told.items()})
+
+
+def value_text(value: Value) -> str:
+    """Return *value* as JSON, no longer than is kept; empty for nothing."""
+    if value is ABSENT:
+        return ""
+    text = json.dumps(value, sort_keys=True)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _storable(text: str) -> str:
+    # PostgreSQL's text can hold neither of them; enumerations become plain texts here.
+    return str(text).replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+
 
 log = structlog.get_logger()
 

@@ -17,19 +17,3 @@
 `IMPORTS` names those that are read from a file. To add one: a file with a function of text, and its
 line here. The others are asked by whoever makes a pass.
 """
-
-from collections.abc import Callable, Mapping
-from typing import Final
-
-from correlator.finding import Result
-from correlator.sources.diffs import read_diff
-from correlator.sources.flux_diff import read_flux_diff
-from correlator.sources.json_lines import read_json_lines
-
-IMPORTS: Final[Mapping[str, Callable[[str, str], Result]]] = {
-    "argocd-diff": read_diff,
-    "flux-diff": read_flux_diff,
-    "json": read_json_lines,
-    "kubectl-diff": read_diff,
-}
-"""How each format is read: its text, and the name of the source."""

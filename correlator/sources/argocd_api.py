@@ -12,8 +12,8 @@ import msgspec
 import urllib3
 
 from correlator.finding import Finding, Incomplete, Result
-from correlator.sources.managed_resources import findings_in
-from glasswarden.kube.owners import Owner
+from correlator.sources.argocd import findings_in
+from glasswarden.kube.engines.engine import Owner
 
 IN_CLUSTER: Final = frozenset({"https://kubernetes.default.svc", "in-cluster"})
 """How Argo CD calls the cluster that it runs in."""

@@ -11,18 +11,17 @@ from typing import Any, Final
 
 import msgspec
 
-from correlator.declared.applied import last_applied
-from correlator.declared.documents import Declared
+from correlator.declared.manifests import Declared, last_applied
 from correlator.detector.detect import Detector
 from correlator.finding import UNKNOWN, Finding, Incomplete, Result
 from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
 from correlator.sources.argocd_api import LOOKED_FOR, Asked, Destination, is_meant, none_meant
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.noise import without_noise
+from glasswarden.kube.diff import without_noise
+from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.registry import reconciler_of
 from glasswarden.kube.objects import Object, Ref, ref_of
-from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import ROOT
-from glasswarden.kube.reconcilers import reconciler_of
 from glasswarden.policy.policy import Policy
 
 SOURCE: Final = "argocd-core"

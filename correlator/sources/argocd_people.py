@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from correlator.finding import Finding, parse_time
-from correlator.linking import Linking
+from correlator.linker import Linking
 from correlator.live.source import KindUnavailable, Live
 from glasswarden.kube.objects import Object, Ref, annotations_of
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from correlator.attribution.evidence import since
 from correlator.finding import Finding, parse_time
-from correlator.link.holders import since
-from correlator.sources.patience import AT_WORK, OBSERVED
+from correlator.sources.grace_period import AT_WORK, OBSERVED
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.managed import entries_of
+from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.managed_fields import entries_of
 from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
-from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import Path, Select, path_of
 
 SOURCE: Final = "flux"

@@ -4,6 +4,12 @@ For each object one line says what would become of it; below those that differ s
 paths with dots, and what is live (`-`) and declared (`+`) there. The text does not tell everything:
 not the API group, not whether `5` is a number, and of long texts only the lines that differ. Of
 Kubernetes' own kinds that is known all the same; of others the fields are told as far as can be.
+
+Paths with dots, as dyff prints them, read back into paths.
+
+`spec.template.spec.containers.web.image` does not say that `web` is an item of a list, nor does
+`metadata.labels.a.b` that the last dot is the key's own: the schema of Kubernetes' kinds tells, and
+the names of well-known maps.
 """
 
 import re
@@ -13,13 +19,67 @@ from typing import Final
 
 from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from correlator.finding import HIDDEN, PART, UNKNOWN, Finding, Incomplete, Result
-from correlator.sources.dotted import is_text_at, parse_dotted
 from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.identity import identified, step_to
-from glasswarden.kube.noise import without_noise
+from glasswarden.kube.diff import without_noise
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.paths import ROOT, Key, Order, Path
-from glasswarden.kube.schema import Keyed, Shape, builtin_kind, shape_of
+from glasswarden.kube.paths import ROOT, Index, Key, Order, Path, Select
+from glasswarden.kube.schema import Keyed, Shape, builtin_kind, identified, shape_of, step_to
+
+_MAPS: Final = frozenset(
+    {
+        "annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector",
+        "requests", "stringData",
+    }
+)  # fmt: skip
+"""Fields below which stand keys that people choose: their dots are their own."""
+
+_TEXTS: Final = _MAPS - {"limits", "requests"}
+
+
+def parse_dotted(text: str, shape: Shape) -> tuple[Path, Shape]:
+    """Return the path that *text* spells in an object of *shape*, and the shape that is there."""
+    path, words = ROOT, text.split(".") if text and not text.startswith("(") else []
+    while words:
+        if isinstance(path.step, Key) and path.step.name in _MAPS:
+            return path / Key(".".join(words)), shape.at(".".join(words))
+        word, *words = words
+        if isinstance(shape.items, Keyed):
+            word, words = _item(word, words)
+            path, shape = path / _step(word, shape.items), shape.item
+        elif word.isdigit():
+            path, shape = path / Index(int(word)), shape.item
+        else:
+            path, shape = path / Key(word), shape.at(word)
+    return path, shape
+
+
+def is_text_at(path: Path) -> bool:
+    """Tell whether only text can stand at *path*."""
+    above = path.parent.step if path.parent else None
+    if isinstance(above, Key) and above.name in _TEXTS:
+        return True
+    return isinstance(path.step, Key) and path.step.name in ("value", "image", "name")
+
+
+def _item(word: str, words: list[str]) -> tuple[str, list[str]]:
+    """Return an item's name, which may have dots of its own, and the words after it."""
+    rest = list(words)
+    while rest and not _is_field(rest[0]):
+        word, rest = f"{word}.{rest[0]}", rest[1:]
+    return word, rest
+
+
+def _is_field(word: str) -> bool:
+    # Fields begin with a small letter; what people choose to write with dots mostly does not.
+    return word[:1].islower() and word.isalnum()
+
+
+def _step(word: str, items: Keyed) -> Index | Select:
+    if word.isdigit():
+        return Index(int(word))
+    name = items.keys[0] if len(items.keys) == 1 else "name"
+    return Select(((name, word),))
+
 
 _OBJECT: Final = re.compile(
     r"► (?P<kind>[^/ ]+)/(?:(?P<namespace>[^/ ]+)/)?(?P<name>\S+) (?P<what>\w+)$"

@@ -7,8 +7,7 @@ import msgspec
 from correlator.finding import Finding, Incomplete, Result, parse_time
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Ref, split_api_version
-from glasswarden.kube.path_syntax import PathError
-from glasswarden.kube.paths import parse_path
+from glasswarden.kube.paths import PathError, parse_path
 
 
 class _Object(msgspec.Struct, frozen=True, rename="camel"):

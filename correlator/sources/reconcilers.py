@@ -11,13 +11,13 @@ from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
 from correlator.sources import argocd, flux
 from correlator.sources.argocd import argocd_findings
 from correlator.sources.flux import flux_findings, inventory_of
-from correlator.sources.ignores import Ignore, ignores_of, system_ignores_of
-from correlator.sources.patience import is_at_work, lasting
+from correlator.sources.grace_period import is_at_work, lasting
+from correlator.sources.ignore_rules import Ignore, ignores_of, system_ignores_of
 from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.registry import reconciler_of
 from glasswarden.kube.objects import Object, Ref, ref_of
-from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import Path, path_of
-from glasswarden.kube.reconcilers import reconciler_of
 
 Place = tuple[str, str, str, str]
 """Group, kind, namespace and name."""

@@ -2,8 +2,13 @@
 
 The log is input like any other: what is no event raises, and what an event does not say reads as
 empty. Bodies stay undecoded until somebody asks for them; most are never looked at.
+
+What the annotations of an event say about our webhooks: what they recorded, when they failed.
 """
 
+import re
+import uuid
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import parse_qs, urlsplit
@@ -11,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 from msgspec import Meta, Raw
 
-from glasswarden.kube.managed import manager_from_user_agent
+from glasswarden.kube.managed_fields import manager_from_user_agent
 from glasswarden.kube.objects import Object
 
 Moment = Annotated[datetime, Meta(tz=True)]
@@ -167,3 +172,40 @@ def _decode(body: Raw) -> Any:  # noqa: ANN401 - any JSON value
         return _any.decode(body)
     except msgspec.DecodeError:  # what JSON allows and we do not, such as a depth without end
         return None
+
+
+FAILED_OPEN: Final = "failed-open.validating.webhook.admission.k8s.io/"
+
+_OURS: Final = re.compile(r"[a-z0-9.-]+\.glasswarden\.io")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+
+def records_in(event: Event) -> Iterator[tuple[str, str]]:
+    """Yield the id and the digest of each record that *event* names.
+
+    There may be several: the API server asks again when it tries a write again, and about each
+    object of a collection.
+    """
+    for key, digest in event.annotations.items():
+        webhook, _, record = key.rpartition("/")
+        if _OURS.fullmatch(webhook) and _is_uuid(record) and _DIGEST.fullmatch(digest):
+            yield record, digest
+
+
+def failed_open(event: Event) -> tuple[str, ...]:
+    """Return those of our webhooks that were to be asked, did not answer, and were passed by.
+
+    Only validating ones: what a mutating one misses, a validating one still sees.
+    """
+    return tuple(
+        name
+        for key, name in event.annotations.items()
+        if key.startswith(FAILED_OPEN) and _OURS.fullmatch(name)
+    )
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False

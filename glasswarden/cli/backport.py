@@ -11,24 +11,36 @@ import click
 
 from correlator.backport.choose import Chosen, chosen_of, namespace_of
 from correlator.backport.errors import CannotPlace, RepositoryUnusable
-from correlator.backport.message import commit_message, outcome_lines
+from correlator.backport.model import Tree, joined
+from correlator.backport.output import (
+    Repository,
+    commit_message,
+    find_repository,
+    outcome_lines,
+    unified,
+)
 from correlator.backport.place import Outcome, Place, place_all
-from correlator.backport.repository import Repository, find_repository
-from correlator.backport.tree import Tree, joined
-from correlator.backport.unified import unified
-from correlator.backport.workshop import Workshop, copied
-from correlator.declared import Address, DeclaredUnreadable, Release, parse_address
+from correlator.backport.working_copy import Workshop, copied
+from correlator.declared.errors import DeclaredUnreadable
+from correlator.declared.git import Address, parse_address
+from correlator.declared.render import Release
 from correlator.report.compose import Surroundings, compose
-from correlator.standing import Looked
-from glasswarden.cli.inputs import read_policy
-from glasswarden.cli.kubectl_options import kubectl_of, kubectl_options
-from glasswarden.cli.ledger.masks import masks_at
-from glasswarden.cli.ledger.options import keys_option, ledger_option, opened
-from glasswarden.cli.live import live_option, looking
-from glasswarden.cli.selection import attempts_for, question_of, scope_of, selection_options
-from glasswarden.cli.times import now
+from correlator.still_live import Looked
+from glasswarden.cli.evidence import (
+    attempts_for,
+    keys_option,
+    ledger_option,
+    live_option,
+    looking,
+    masks_at,
+    opened,
+    question_of,
+    scope_of,
+    selection_options,
+)
+from glasswarden.cli.options import kubectl_of, kubectl_options, now, read_policy
 from glasswarden.policy.policy import DEFAULT, Policy
-from glasswarden.printable import printable
+from glasswarden.terminal import printable
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

@@ -8,30 +8,31 @@ from typing import Any, Final
 
 import click
 
-from correlator.blame.attribute import Attribution, History
-from correlator.blame.declaration import declaration_of
-from correlator.blame.lines import Line, lines_of
-from correlator.blame.render import render
+from correlator.attribution.context import Knowledge
+from correlator.attribution.ledger import Histories
+from correlator.blame import Attribution, History, Line, declaration_of, lines_of, render
 from correlator.detector.managers import keepers_for
 from correlator.finding import HIDDEN
-from correlator.link.drifted import Knowledge
-from correlator.link.histories import Histories
-from glasswarden.cli.audit import audit_log_from, audit_log_option
-from glasswarden.cli.breakglass.options import on_object
-from glasswarden.cli.git import git_options, manifests_in
-from glasswarden.cli.inputs import read_policy
-from glasswarden.cli.ledger.clusters import cluster_of
-from glasswarden.cli.ledger.masks import masks_at
-from glasswarden.cli.ledger.options import keys_option, ledger_option, opened
+from glasswarden.cli.breakglass import on_object
+from glasswarden.cli.evidence import (
+    audit_log_from,
+    audit_log_option,
+    cluster_of,
+    git_options,
+    keys_option,
+    ledger_option,
+    manifests_in,
+    masks_at,
+    opened,
+)
+from glasswarden.cli.options import read_policy
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.diff import Change
-from glasswarden.kube.managed import entries_of
-from glasswarden.kube.noise import without_noise
+from glasswarden.kube.diff import Change, without_noise
+from glasswarden.kube.engines.registry import owner_of
+from glasswarden.kube.managed_fields import entries_of
 from glasswarden.kube.objects import Object, Ref, generation_of, ref_of
-from glasswarden.kube.owners import owner_of
-from glasswarden.kube.path_syntax import PathError
 from glasswarden.kube.paths import Path as FieldPath
-from glasswarden.kube.paths import parse_path
+from glasswarden.kube.paths import PathError, parse_path
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Attempt
 from glasswarden.policy.policy import DEFAULT, Policy

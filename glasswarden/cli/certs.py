@@ -16,19 +16,16 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from certs import configurations
 from certs.authority import names_of
 from certs.configurations import Restore, RestoreFailed, Sightings
-from certs.files import StateUnreadable
-from certs.folder import Folder
-from certs.keeper import Keeper
+from certs.controller import Keeper
+from certs.files import Folder, Secret, StateUnreadable
 from certs.rotation import Phase, State, Timing, begin, first_state, is_due, next_change
-from certs.secret import Secret
-from glasswarden.cli.connection import connect
-from glasswarden.cli.duration import DURATION, spelled
+from glasswarden.cli.options import FRACTIONAL_DURATION, connect, spelled
 from glasswarden.cluster.lease import Lease
 from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import DEFAULT
-from webhook.policy_file import PolicyUnreadable, load_policy
-from webhook.registration import Endpoint, PolicyTooLarge, Service
-from webhook.registration import configurations as both
+from glasswarden.policy_file import PolicyUnreadable, load_policy
+from webhook.registration.configurations import Endpoint, PolicyTooLarge, Service
+from webhook.registration.configurations import configurations as both
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -106,7 +103,7 @@ def timed(command: F) -> F:
     ):
         command = click.option(
             f"--{name}",
-            type=DURATION,
+            type=FRACTIONAL_DURATION,
             default=value,
             show_default=spelled(value),
             envvar=f"GLASSWARDEN_CERTS_{name.upper()}",
@@ -133,7 +130,9 @@ def command() -> None:
 @command.command("issue")
 @placed
 @HOSTS
-@click.option("--lifetime", type=DURATION, default=Timing().lifetime, show_default="90 days")
+@click.option(
+    "--lifetime", type=FRACTIONAL_DURATION, default=Timing().lifetime, show_default="90 days"
+)
 def issue(
     folder: Path | None,
     secret: str | None,
@@ -240,7 +239,11 @@ def check(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> N
 @HOSTS
 @timed
 @click.option(
-    "--interval", type=DURATION, default="5s", show_default=True, help="Between two looks."
+    "--interval",
+    type=FRACTIONAL_DURATION,
+    default="5s",
+    show_default=True,
+    help="Between two looks.",
 )
 @click.option(
     "--listen",
@@ -294,9 +297,11 @@ def run(
     Of several replicas on one Secret, one leads.
     """
     from certs.program import Program, watched  # noqa: PLC0415 - loads what shares figures
-    from webhook.log_file import LogFile  # noqa: PLC0415 - and what serves
-    from webhook.log_rules import Sampler  # noqa: PLC0415
-    from webhook.logs import configure_logs  # noqa: PLC0415
+    from glasswarden.logs import (  # noqa: PLC0415
+        LogFile,
+        Sampler,
+        configure_logs,
+    )
 
     configure_logs()
     LogFile(logging, Sampler()).follow_aside()

@@ -10,14 +10,18 @@ from pathlib import Path
 
 import click
 
-from correlator.notify.document import NotificationsInvalid, parse_notifications
-from correlator.service.settings import Settings
-from correlator.service.sources_file import Declares, SourcesUnreadable, read_sources
-from correlator.service.tools import PolicyUnusable
-from glasswarden.cli.duration import DURATION
-from glasswarden.cli.ledger.options import keys_option, ledger_option
+from correlator.notify.config import NotificationsInvalid, parse_notifications
+from correlator.service.model import (
+    Declares,
+    PolicyUnusable,
+    Settings,
+    SourcesUnreadable,
+    read_sources,
+)
+from glasswarden.cli.evidence import keys_option, ledger_option
+from glasswarden.cli.options import FRACTIONAL_DURATION
 from glasswarden.policy.policy import DEFAULT, Policy
-from webhook.policy_file import PolicyUnreadable, parse_policy, read_text
+from glasswarden.policy_file import PolicyUnreadable, parse_policy, read_text
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -98,7 +102,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--interval",
     envvar="GLASSWARDEN_CORRELATOR_INTERVAL",
-    type=DURATION,
+    type=FRACTIONAL_DURATION,
     default="60s",
     show_default=True,
     help="After so long there is a pass though nothing is known to have changed.",
@@ -106,7 +110,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--retention",
     envvar="GLASSWARDEN_CORRELATOR_RETENTION",
-    type=DURATION,
+    type=FRACTIONAL_DURATION,
     default="400d",
     show_default=True,
     help="Findings that have been gone for so long are forgotten.",
@@ -129,7 +133,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--lease-duration",
     envvar="GLASSWARDEN_CORRELATOR_LEASE_DURATION",
-    type=DURATION,
+    type=FRACTIONAL_DURATION,
     default="30s",
     show_default=True,
     help="How long a leader that fell silent is waited for.",
@@ -170,11 +174,16 @@ def command(
     """
     # Loaded when it is to serve: most of what it needs no other command does.
     from correlator.service.assembly import new_program  # noqa: PLC0415
-    from correlator.service.pages import new_pages  # noqa: PLC0415
-    from correlator.service.serving import AddressUnusable, serving  # noqa: PLC0415
-    from webhook.log_file import LogFile  # noqa: PLC0415
-    from webhook.log_rules import Sampler  # noqa: PLC0415
-    from webhook.logs import configure_logs  # noqa: PLC0415
+    from correlator.service.http import (  # noqa: PLC0415
+        AddressUnusable,
+        new_pages,
+        serving,
+    )
+    from glasswarden.logs import (  # noqa: PLC0415
+        LogFile,
+        Sampler,
+        configure_logs,
+    )
 
     if lease and "/" not in lease:
         raise click.BadParameter(f"{lease!r} is not NAMESPACE/NAME", param_hint="--lease")
@@ -220,10 +229,12 @@ def _intake(
         raise click.UsageError("--audit-tokens needs --audit-folder and --audit-certs")
     from flask import Flask  # noqa: PLC0415
 
-    from correlator.audit.intake import audit_intake  # noqa: PLC0415
-    from correlator.audit.store import EventStore  # noqa: PLC0415
+    from correlator.audit.intake import (  # noqa: PLC0415
+        EventStore,
+        audit_intake,
+    )
+    from correlator.service.http import serving  # noqa: PLC0415
     from correlator.service.metrics import AUDIT_BATCHES  # noqa: PLC0415
-    from correlator.service.serving import serving  # noqa: PLC0415
 
     with closing(EventStore(folder)) as store:
         page = Flask("audit", static_folder=None)

@@ -11,13 +11,20 @@ from pathlib import Path
 import click
 
 from glasswarden.cli.main import main
-from glasswarden.cli.times import Moment
-from glasswarden.demo.errors import DemoFailed
-from glasswarden.demo.layout import Layout
-from glasswarden.demo.play import introduce, play, show_command
-from glasswarden.demo.questions import LAST, MENDED, QUESTIONS, Question
-from glasswarden.demo.replay import Replay, open_replay
-from glasswarden.demo.story import recorded_story
+from glasswarden.cli.options import Moment
+from glasswarden.demo.play import (
+    LAST,
+    MENDED,
+    QUESTIONS,
+    Question,
+    Replay,
+    introduce,
+    open_replay,
+    play,
+    show_command,
+)
+from glasswarden.demo.stage import Layout
+from glasswarden.demo.story import DemoFailed, recorded_story
 
 
 @click.command("demo")

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import click
 
-from glasswarden.cli.connection import KUBECONFIG, NAMESPACE, connect
-from glasswarden.cli.inputs import read_policy
+from glasswarden.cli.options import KUBECONFIG, NAMESPACE, connect, read_policy
 from glasswarden.cluster.objects import ClusterError
-from glasswarden.setup.checks.finding import Finding, Health
-from glasswarden.setup.doctor import examine
+from glasswarden.setup.doctor import Finding, Health, examine
 from glasswarden.setup.installation import Installation
 
 COLOURS = {Health.WELL: "green", Health.UNSURE: "yellow", Health.ILL: "red"}

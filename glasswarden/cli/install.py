@@ -1,19 +1,35 @@
-"""`glasswarden install`: have the API server ask the webhook."""
+"""`glasswarden install`: have the API server ask the webhook.
+
+`glasswarden uninstall`: leave nothing that could stop a write.
+
+`glasswarden init`: a policy to begin with.
+"""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 
 from certs.files import StateUnreadable
-from glasswarden.cli.connection import KUBECONFIG, NAMESPACE, connect
-from glasswarden.cli.inputs import read_policy
+from glasswarden.cli.options import KUBECONFIG, NAMESPACE, connect, read_policy
+from glasswarden.cli.policy import tally, tally_as_text
 from glasswarden.cluster.objects import ClusterError
-from glasswarden.setup.installation import Installation, NotInstalled
-from glasswarden.setup.registering import plans, register
-from webhook.policy_file import PolicyUnreadable
-from webhook.registration import PolicyTooLarge
+from glasswarden.policy.load import parse_document
+from glasswarden.policy.policy import enforced, policy_of
+from glasswarden.policy_file import PolicyUnreadable
+from glasswarden.setup.installation import (
+    Installation,
+    NotInstalled,
+    plans,
+    register,
+    remove_parts,
+    still_asking,
+    take_off,
+)
+from glasswarden.setup.proposal import propose
+from glasswarden.setup.survey import survey
+from webhook.registration.configurations import PolicyTooLarge
 
 
 @click.command("install")
@@ -27,7 +43,7 @@ from webhook.registration import PolicyTooLarge
 )
 @click.option("--apply/--dry-run", "really", default=False, help="Do it, or only say what.")
 @click.option("--show", is_flag=True, help="Print the webhook configurations as well.")
-def command(
+def install(
     kubeconfig: Path | None,
     namespace: str,
     policy_file: Path | None,
@@ -57,3 +73,85 @@ def command(
         click.echo(each.says + ("" if really else " (nothing was changed; --apply does it)"))
     if really:
         click.echo("Look at it with: glasswarden doctor")
+
+
+@click.command("uninstall")
+@KUBECONFIG
+@NAMESPACE
+@click.option("--registration-only", is_flag=True, help="Leave the pods and everything else.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def uninstall(
+    kubeconfig: Path | None, namespace: str, *, registration_only: bool, yes: bool
+) -> None:
+    """Take the webhook off the write path, then remove what the manifests installed.
+
+    What can stop a write goes first, and it is looked for under other names too. The records, their
+    keys and the namespace stay: they are evidence, and yours to delete.
+    """
+    objects = connect(kubeconfig)
+    if not yes:
+        click.confirm(f"Guard {objects.server} no longer?", abort=True)
+    try:
+        first = [*take_off(objects)]
+        parts = [] if registration_only else [*remove_parts(objects, namespace)]
+        # A keeper that restores may have been in the middle of it.
+        again = [*take_off(objects)]
+        left = still_asking(objects, namespace)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    for name in (*first, *(each.part for each in parts if not each.refused), *again):
+        click.echo(f"removed {name}")
+    if left:
+        names = "\n".join(f"  kubectl delete {name}" for name in left)
+        raise click.ClickException(f"these still ask Glasswarden about writes:\n{names}")
+    click.echo("Nothing of Glasswarden can stop a write now.")
+    if refused := [f"  {each.part}: {each.refused}" for each in parts if each.refused]:
+        raise click.ClickException("\n".join(("these may still be there:", *refused)))
+
+
+@click.command("init")
+@KUBECONFIG
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the policy is written; by default it is printed. A file that is there stays.",
+)
+@click.option(
+    "--audit-log",
+    "logs",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Also say what the policy would have denied in it, were it enforced. May be repeated.",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(1),
+    help="Of the audit logs, count only the last so many days.",
+)
+def init(
+    kubeconfig: Path | None, output: Path | None, logs: tuple[Path, ...], days: int | None
+) -> None:
+    """Look at a cluster and propose a policy, with the reason of each line.
+
+    Argo CD with its tracking and namespaces, Flux with its tenants, other engines, autoscalers,
+    cert-manager, and controllers that left their field manager on managed objects. Only reads.
+    """
+    if days and not logs:
+        raise click.UsageError("--days is about --audit-log")
+    if output is not None and output.exists():
+        raise click.ClickException(f"{output} is there already")
+    try:
+        text = propose(survey(connect(kubeconfig)))
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text)
+        click.echo(f"{output} is written; next: glasswarden policy check {output}")
+    if logs:
+        policy = enforced(policy_of(parse_document(text)))
+        since = datetime.now(UTC) - timedelta(days=days) if days else None
+        span = f"In the last {days} days: " if days else ""
+        click.echo(f"{span}{tally_as_text(tally(logs, policy, since))}", err=output is None)

@@ -8,7 +8,7 @@ import click
 from glasswarden.duration import DurationError, parse_span
 from glasswarden.keys.folder import KeysUnreadable, rotate
 from glasswarden.ledger.errors import KeyUnusable
-from webhook.key_folder import make_key_folder
+from webhook.reloading import make_key_folder
 
 
 def _length(_context: click.Context, _parameter: click.Parameter, text: str) -> timedelta:

@@ -6,20 +6,14 @@ from pathlib import Path
 import click
 import yaml
 
-from certs.folder import Folder
-from glasswarden.cli.inputs import read_policy
-from glasswarden.policy.exempt import OUR_NAMESPACE
-from glasswarden.policy.policy import DEFAULT
+from certs.files import Folder
+from glasswarden.cli.options import read_policy
+from glasswarden.policy.policy import DEFAULT, OUR_NAMESPACE
+from glasswarden.policy_file import PolicyUnreadable, load_policy
 from glasswarden.signals.alerts import prometheus_rules
 from glasswarden.signals.dashboard import dashboard
-from webhook.floor import floor
-from webhook.policy_file import PolicyUnreadable, load_policy
-from webhook.registration import (
-    Endpoint,
-    PolicyTooLarge,
-    Service,
-    configurations,
-)
+from webhook.registration.configurations import Endpoint, PolicyTooLarge, Service, configurations
+from webhook.registration.fallback_policy import floor
 
 
 @click.group("manifests")

@@ -1,18 +1,327 @@
-"""`glasswarden policy`: check a policy, ask it, test it, and see what it would have done."""
+"""`glasswarden policy`: check a policy, ask it, test it, and see what it would have done.
+
+Running the tests of a policy, and reporting on them as test runners do.
+
+From a review to an explanation, and how that is shown: for people, and for programs.
+
+What a policy would have done, counted for the people who decide whether to enforce it.
+"""
 
 import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
 import click
+import msgspec
+import yaml
 
-from glasswarden.cli.explanation import explained, explanation_as_json, explanation_as_text
-from glasswarden.cli.inputs import FILE, read_bytes, read_keys, read_object, read_policy
-from glasswarden.cli.policy_test import as_junit, run_all
-from glasswarden.cli.simulation import tally, tally_as_json, tally_as_text
+from glasswarden.audit.files import Flaw, read_events
+from glasswarden.cli.options import FILE, read_bytes, read_keys, read_object, read_policy
+from glasswarden.keys.ring import Ring
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.diff import Change
+from glasswarden.policy.cases import Case, Cases, disappointments
+from glasswarden.policy.decide import Explanation, explain
+from glasswarden.policy.decision import Decision, Verdict
 from glasswarden.policy.document import Benign
-from glasswarden.policy.file import document_schema
+from glasswarden.policy.load import document_schema
 from glasswarden.policy.policy import DEFAULT, Policy, enforced
-from webhook.registration import Endpoint, PolicyTooLarge, configurations
+from glasswarden.policy.write import Write
+from webhook.registration.configurations import Endpoint, PolicyTooLarge, configurations
+from webhook.review import ReviewMalformed, parse_review
+from webhook.simulation import Judged, Unjudged, simulate
+from webhook.write_builder import NO_KEYS, write_of
+
+
+def explained(
+    body: bytes, policy: Policy, parent: dict[str, Any] | None, ring: Ring = NO_KEYS
+) -> Explanation:
+    """Return the explanation of the verdict on the review in *body*."""
+    try:
+        request = parse_review(body)
+        if request.sub_resource == "scale" and parent is None:
+            raise click.ClickException(
+                "a Scale does not say whose object it scales; give that object with --parent"
+            )
+        write = write_of(request, policy, parent, ring=ring)
+    except ReviewMalformed as error:
+        raise click.ClickException(str(error)) from error
+    return explain(write, policy, datetime.now(UTC))
+
+
+def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, Any]:
+    """Return *explanation* with the keys that scripts rely on."""
+    decision, write = explanation.decision, explanation.write
+    return {
+        "verdict": decision.verdict,
+        "mode": explanation.mode,
+        "clause": decision.clause,
+        "owner": _owner(write),
+        "changes": [_change(write, change, policy) for change in write.changes],
+        "message": decision.message,
+        "warnings": list(decision.warnings),
+        "grant": _grant(decision),
+        "clauses": [
+            {
+                "clause": step.clause,
+                "asked": step.asked,
+                "applies": step.applies,
+                "why": step.why,
+            }
+            for step in explanation.steps
+        ],
+    }
+
+
+def explanation_as_text(explanation: Explanation, policy: Policy) -> str:
+    """Return *explanation* for a terminal."""
+    write, decision = explanation.write, explanation.decision
+    lines = [
+        f"object   {write.target}",
+        f"writer   {write.actor.name}  manager {write.manager or '(unknown)'}",
+        f"owner    {_owner_in_words(write)}",
+        *_changes_in_words(write, policy),
+        "",
+        *(
+            f"{'→' if step.applies else ' '} {step.clause:<11} {step.why}"
+            for step in explanation.steps
+        ),
+        "",
+        f"verdict  {decision.verdict} by {decision.clause} (mode here: {explanation.mode})",
+    ]
+    said = decision.message.splitlines() or decision.warnings
+    return "\n".join([*lines, *(f"         {line}" for line in said)])
+
+
+def _grant(decision: Decision) -> dict[str, Any] | None:
+    """Return what the write did with a grant, if anything."""
+    if decision.grant is None:
+        return None
+    found: dict[str, Any] = msgspec.to_builtins(decision.grant)
+    return found
+
+
+def _owner(write: Write) -> dict[str, str | None] | None:
+    if write.owner is None:
+        return None
+    return {
+        "engine": write.owner.engine,
+        "app": write.owner.app,
+        "namespace": write.owner.namespace,
+    }
+
+
+def _owner_in_words(write: Write) -> str:
+    owner = write.owner
+    if owner is None:
+        return "nobody"
+    place = f"{owner.namespace}/{owner.app}" if owner.namespace else owner.app
+    steers = " (the engine's own object)" if write.steers else ""
+    return f"{owner.engine} {owner.kind} {place}{steers}".replace("  ", " ")
+
+
+def _changes_in_words(write: Write, policy: Policy) -> list[str]:
+    if not write.changes:
+        return [f"changes  {write.operation.lower()}"]
+    texts = [_change_in_words(write, change, policy) for change in write.changes]
+    return [f"changes  {texts[0]}", *(f"         {text}" for text in texts[1:])]
+
+
+def _change_in_words(write: Write, change: Change, policy: Policy) -> str:
+    if policy.hides(write.target, change):
+        return f"{change.path}: (hidden)"
+    old, new = (
+        "(none)" if value is ABSENT else json.dumps(value, ensure_ascii=False)
+        for value in (change.old, change.new)
+    )
+    return f"{change.path}: {old} → {new}"
+
+
+def _change(write: Write, change: Change, policy: Policy) -> dict[str, Any]:
+    """Return *change* as JSON, in which a value that was not there is null."""
+    hidden = policy.hides(write.target, change)
+    old, new = (
+        None if value is ABSENT else "(hidden)" if hidden else value
+        for value in (change.old, change.new)
+    )
+    return {"path": str(change.path), "old": old, "new": new, "manager": change.manager}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one case ended."""
+
+    file: Path
+    name: str
+    seconds: float
+    failures: list[str] = field(default_factory=list)
+    error: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the policy did what was expected."""
+        return not self.failures and not self.error
+
+
+def run_all(folder: Path) -> Iterator[Outcome]:
+    """Run the cases of every YAML file below *folder* that has some."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in {".yaml", ".yml"})
+    for file in files:
+        try:
+            content = yaml.safe_load(read_bytes(file))
+        except yaml.YAMLError as error:
+            yield Outcome(file, file.name, 0.0, error=f"not YAML: {error}")
+            continue
+        if isinstance(content, dict) and "cases" in content:
+            yield from _run_file(file, content)
+
+
+def _run_file(file: Path, content: object) -> Iterator[Outcome]:
+    try:
+        cases = msgspec.convert(content, Cases)
+        policy = read_policy(file.parent / cases.policy) if cases.policy else DEFAULT
+    except (msgspec.ValidationError, click.ClickException) as error:
+        yield Outcome(file, file.name, 0.0, error=str(error))
+        return
+    for case in cases.cases:
+        yield _run_case(file, case, policy)
+
+
+def _run_case(file: Path, case: Case, policy: Policy) -> Outcome:
+    start = time.perf_counter()
+    try:
+        parent = read_object(file.parent / case.parent) if case.parent else None
+        explanation = explained(read_bytes(file.parent / case.review), policy, parent)
+    except click.ClickException as error:
+        return Outcome(file, case.name, time.perf_counter() - start, error=error.message)
+    failures = disappointments(case.expect, explanation)
+    return Outcome(file, case.name, time.perf_counter() - start, failures)
+
+
+def as_junit(outcomes: list[Outcome]) -> bytes:
+    """Return *outcomes* in the form that CI systems read."""
+    suite = ET.Element(
+        "testsuite",
+        name="glasswarden policy",
+        tests=str(len(outcomes)),
+        failures=str(sum(bool(each.failures) for each in outcomes)),
+        errors=str(sum(bool(each.error) for each in outcomes)),
+    )
+    for each in outcomes:
+        case = ET.SubElement(
+            suite, "testcase", classname=str(each.file), name=each.name, time=f"{each.seconds:.6f}"
+        )
+        for failure in each.failures:
+            ET.SubElement(case, "failure", message=failure)
+        if each.error:
+            ET.SubElement(case, "error", message=each.error)
+    text: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return text
+
+
+MOST_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Writes that are alike: the same person, doing the same to objects of the same application."""
+
+    actor: str
+    verb: str
+    manager: str
+    kind: str
+    namespace: str
+    engine: str
+    application: str
+    clause: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """The writes of an audit log, counted."""
+
+    denied: Counter[Row] = field(default_factory=Counter)
+    clauses: Counter[str] = field(default_factory=Counter)
+    unjudged: Counter[str] = field(default_factory=Counter)
+
+    def take(self, outcome: Judged | Unjudged) -> None:
+        """Count *outcome*."""
+        if isinstance(outcome, Unjudged):
+            self.unjudged[outcome.reason] += 1
+            return
+        self.clauses[outcome.decision.clause] += 1
+        if outcome.decision.verdict is Verdict.DENY:
+            self.denied[_row(outcome)] += 1
+
+
+def tally(files: tuple[Path, ...], policy: Policy, since: datetime | None = None) -> Tally:
+    """Return what *policy* would have made of the audit logs in *files*, shown while it works.
+
+    What happened before *since* is read too, for it tells what objects were; it is not counted.
+    """
+    counted = Tally()
+    size = sum(file.stat().st_size for file in files)
+    with click.progressbar(length=size, label="Reading", file=sys.stderr) as bar:
+        for outcome in simulate(read_events(files, _end, bar.update), policy):
+            if since is None or outcome.event.request_received_timestamp >= since:
+                counted.take(outcome)
+    return counted
+
+
+def _end(flaw: Flaw) -> None:
+    """Judge nothing by a log that has holes: what a policy would do is asked before enforcing."""
+    raise click.ClickException(str(flaw))
+
+
+def _row(outcome: Judged) -> Row:
+    write = outcome.write
+    return Row(
+        actor=write.actor.name,
+        verb=outcome.event.verb,
+        manager=write.manager,
+        kind=write.target.kind,
+        namespace=write.target.namespace,
+        engine=write.owner.engine if write.owner else "",
+        application=write.owner.app if write.owner else "",
+        clause=outcome.decision.clause,
+    )
+
+
+def tally_as_json(counted: Tally) -> dict[str, Any]:
+    """Return *counted* for programs."""
+    return {
+        "denied": [
+            {"count": count, **{name: getattr(row, name) for name in Row.__slots__}}
+            for row, count in counted.denied.most_common()
+        ],
+        "clauses": dict(counted.clauses),
+        "unjudged": dict(counted.unjudged),
+    }
+
+
+def tally_as_text(counted: Tally) -> str:
+    """Return *counted* for a terminal."""
+    judged, denied = sum(counted.clauses.values()), sum(counted.denied.values())
+    lines = [f"{judged} writes judged, {denied} would have been denied"]
+    for row, count in counted.denied.most_common(MOST_ROWS):
+        application = f"{row.engine} {row.application}".strip()
+        lines.append(
+            f"{count:>7}  {row.actor:<24}  {row.verb:<6}  {row.manager:<26}  "
+            f"{row.kind} in {row.namespace or '(cluster)'} of {application}"
+        )
+    if len(counted.denied) > MOST_ROWS:
+        lines.append(f"         … and {len(counted.denied) - MOST_ROWS} more kinds of write")
+    for reason, count in counted.unjudged.most_common():
+        lines.append(f"{count:>7}  not judged: {reason}")
+    return "\n".join(lines)
+
 
 policy_option = click.option(
     "--policy",

@@ -9,12 +9,10 @@ from subprocess import Popen
 
 import click
 
-from glasswarden.cli.connection import KUBECONFIG, connect
-from glasswarden.cli.inputs import read_policy
+from glasswarden.cli.options import KUBECONFIG, connect, read_policy
 from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.setup.checks.finding import Finding, Health
-from glasswarden.setup.doctor import reachability
+from glasswarden.setup.doctor import Finding, Health, reachability
 from glasswarden.setup.installation import VALIDATING, Installation
 from glasswarden.setup.local import (
     Local,
@@ -25,7 +23,7 @@ from glasswarden.setup.local import (
     correlating,
     serving,
 )
-from webhook.registration import PolicyTooLarge
+from webhook.registration.configurations import PolicyTooLarge
 
 TRIES, PAUSE_SECONDS = 20, 0.25
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

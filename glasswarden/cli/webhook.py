@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from certs.folder import Folder
+from certs.files import Folder
 from glasswarden.keys.folder import KeysUnreadable
-from glasswarden.ledger.address import keys_beside, spool_beside
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
-from webhook.policy_file import PolicyUnreadable
+from glasswarden.ledger.open import keys_beside, spool_beside
+from glasswarden.policy_file import PolicyUnreadable
+from webhook.server.tls import CertificateUnusable
 from webhook.settings import Settings
-from webhook.tls import CertificateUnusable
 
 
 @click.command("webhook")
@@ -113,7 +113,7 @@ def command(
 ) -> None:
     """Serve admission reviews over TLS until stopped."""
     # Loaded when it is to serve: it sets up what its processes will share.
-    from webhook.server import AddressUnusable, serve  # noqa: PLC0415
+    from webhook.server.gunicorn import AddressUnusable, serve  # noqa: PLC0415
 
     files = Folder(folder)
     settings = Settings(

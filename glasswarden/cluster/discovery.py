@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from glasswarden.cluster.apiserver import ApiServer, ApiServerError
+from glasswarden.cluster.client import ApiServer, ApiServerError
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

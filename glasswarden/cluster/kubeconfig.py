@@ -2,21 +2,180 @@
 
 Certificates, keys and tokens count, inline, as files, or as a program gives them. Several files are
 merged as kubectl merges them: who says something first is believed.
+
+Credentials from a program that the kubeconfig names: how people reach EKS, GKE and AKS.
+
+The program is run as kubectl runs it (client.authentication.k8s.io), when credentials are first
+needed, when they have expired, and when the API server no longer takes them.
 """
 
 import base64
+import json
 import os
 import ssl
+import subprocess
+import sys
 import tempfile
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import msgspec
 import yaml
 
-from glasswarden.cluster.apiserver import Access, NoAccess
-from glasswarden.cluster.exec_credentials import ExecCredentials, parse_plugin
+from glasswarden.cluster.client import Access, NoAccess
+
+INFO: Final = "KUBERNETES_EXEC_INFO"
+"""The variable in which the program is told what is wanted of it."""
+
+_GROUP: Final = "client.authentication.k8s.io"
+_VERSIONS: Final = frozenset({f"{_GROUP}/v1", f"{_GROUP}/v1beta1"})
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """One variable of the program's environment."""
+
+    name: str
+    value: str = ""
+
+
+class Plugin(msgspec.Struct, frozen=True, rename="camel"):
+    """A user's `exec` section."""
+
+    api_version: str
+    command: str
+    args: tuple[str, ...] | None = None
+    env: tuple[Variable, ...] | None = None
+    install_hint: str = ""
+    interactive_mode: Literal["Never", "IfAvailable", "Always"] = "IfAvailable"
+    provide_cluster_info: bool = False
+
+
+class Status(msgspec.Struct, frozen=True, rename="camel"):
+    """What the program gives: a token, a client certificate with its key, or both."""
+
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+    expiration_timestamp: datetime | None = None
+
+
+class _Answer(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str
+    kind: Literal["ExecCredential"]
+    status: Status
+
+
+def parse_plugin(section: object, beside: Path) -> Plugin:
+    """Return the `exec` section of a kubeconfig in the folder *beside*; raise `ValueError`."""
+    try:
+        plugin = msgspec.convert(section, Plugin)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"exec: {error}") from error
+    if plugin.api_version not in _VERSIONS:
+        known = " or ".join(sorted(_VERSIONS))
+        raise ValueError(f"exec: apiVersion {plugin.api_version!r} is not {known}")
+    if os.sep in plugin.command:  # as kubectl reads it: not searched for, and beside the file
+        return msgspec.structs.replace(plugin, command=str(beside / plugin.command))
+    return plugin
+
+
+@dataclass(slots=True)
+class ExecCredentials:
+    """The newest credentials that a plugin gave. Safe to use from several threads."""
+
+    plugin: Plugin
+    cluster: Mapping[str, Any]
+    """What the program may be told of the cluster, as `ExecCredential` has it."""
+
+    load_pair: Callable[[bytes, bytes], None]
+    """Takes a client certificate and its key into use, for connections to come."""
+
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _status: Status | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def token(self) -> str:
+        """Return the bearer token, empty where a certificate serves. Raises `NoAccess`."""
+        with self._lock:
+            if self._status is None or self._is_over(self._status):
+                self._status = self._renewed()
+            return self._status.token
+
+    def forget(self) -> None:
+        """Have the program asked again: the API server took its credentials no longer."""
+        with self._lock:
+            self._status = None
+
+    def _is_over(self, status: Status) -> bool:
+        end = status.expiration_timestamp
+        return end is not None and end <= self.clock()
+
+    def _renewed(self) -> Status:
+        status = ask(self.plugin, self.cluster)
+        if status.client_certificate_data:
+            pair = status.client_certificate_data.encode(), status.client_key_data.encode()
+            try:
+                self.load_pair(*pair)
+            except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+                raise NoAccess(f"{self.plugin.command} gave no usable pair: {error}") from error
+        return status
+
+
+def ask(plugin: Plugin, cluster: Mapping[str, Any]) -> Status:
+    """Run the program and return what it gives; its words to the person are passed on."""
+    terminal = sys.stdin is not None and sys.stdin.isatty()
+    if plugin.interactive_mode == "Always" and not terminal:
+        raise NoAccess(f"{plugin.command} asks for credentials, and there is no terminal")
+    interactive = terminal and plugin.interactive_mode != "Never"
+    try:
+        ended = subprocess.run(  # noqa: S603 - the person's own kubeconfig names it
+            [plugin.command, *(plugin.args or ())],
+            env=_environment(plugin, _request(plugin, cluster, interactive=interactive)),
+            stdin=None if interactive else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    except OSError as error:
+        hint = f"\n{plugin.install_hint}" if plugin.install_hint else ""
+        raise NoAccess(f"{plugin.command} cannot be run: {error.strerror}{hint}") from error
+    except subprocess.CalledProcessError as error:
+        raise NoAccess(f"{plugin.command} ended with {error.returncode}") from error
+    return _read(plugin, ended.stdout)
+
+
+def _request(plugin: Plugin, cluster: Mapping[str, Any], *, interactive: bool) -> dict[str, Any]:
+    spec: dict[str, Any] = {"interactive": interactive}
+    if plugin.provide_cluster_info:
+        spec["cluster"] = dict(cluster)
+    return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+
+
+def _environment(plugin: Plugin, request: dict[str, Any]) -> dict[str, str]:
+    own = {each.name: each.value for each in plugin.env or ()}
+    return {**os.environ, **own, INFO: json.dumps(request)}
+
+
+def _read(plugin: Plugin, said: bytes) -> Status:
+    # What it printed is a secret, so an error shows none of it.
+    try:
+        answer = msgspec.json.decode(said, type=_Answer)
+    except msgspec.DecodeError:
+        raise NoAccess(f"{plugin.command} printed no ExecCredential") from None
+    if answer.api_version != plugin.api_version:
+        asked, got = plugin.api_version, answer.api_version
+        raise NoAccess(f"{plugin.command} answered as {got!r}, but was asked as {asked!r}")
+    status = answer.status
+    if bool(status.client_certificate_data) != bool(status.client_key_data):
+        raise NoAccess(f"{plugin.command} gave only half of a certificate and its key")
+    if not status.token and not status.client_certificate_data:
+        raise NoAccess(f"{plugin.command} gave neither a token nor a certificate")
+    return status
+
 
 _EXTENSION: Final = "client.authentication.k8s.io/exec"
 """The extension of a cluster that is meant for programs which give credentials."""

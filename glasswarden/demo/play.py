@@ -1,14 +1,167 @@
-"""Telling the story: what happened, and what the real webhook says to it now."""
+"""Telling the story: what happened, and what the real webhook says to it now.
 
+Living through the recorded story again: the real webhook answers, the ledger records.
+
+What somebody asks after the incident, as commands typed in the demo's folder.
+
+Drift in short: a line for each finding, from what `drift --format json` prints.
+"""
+
+import base64
+import os
+import shlex
+import shutil
+import subprocess
 import textwrap
-from collections.abc import Iterator
-from typing import Final
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
 
 import click
+import msgspec
 
-from glasswarden.demo.replay import Replay
-from glasswarden.demo.retelling import Response
-from glasswarden.demo.story import Recording, Step
+from certs.files import Folder
+from glasswarden.demo.stage import Layout, RecordedCluster, Stage, StoryClock, open_stage, served
+from glasswarden.demo.story import (
+    INCIDENT,
+    DemoFailed,
+    Exchange,
+    FolderUnusable,
+    Recording,
+    Response,
+    Retelling,
+    Step,
+    parse_answer,
+)
+from glasswarden.kube.objects import ref_of
+from glasswarden.terminal import printable
+from webhook.reloading import make_key_folder
+
+WARM_UP_SECONDS: Final = 3.0
+
+
+class _Request(msgspec.Struct, frozen=True, rename="camel"):
+    object: dict[str, Any] | None = None
+    sub_resource: str = ""
+    dry_run: bool = False
+
+
+class _Review(msgspec.Struct, frozen=True):
+    request: _Request
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A webhook to which the story happens."""
+
+    recording: Recording
+    stage: Stage
+    clock: StoryClock
+    cluster: RecordedCluster
+    retelling: Retelling = field(default_factory=Retelling)
+
+    def live_through(self, step: Step) -> list[Response]:
+        """Ask the webhook what the API server asked it at *step*; return what it answers.
+
+        Where somebody typed, what is asked about others' writes meanwhile is not told.
+        """
+        told = []
+        for exchange in step.exchanges:
+            self.clock.set(exchange.time)
+            given = self._ask(exchange)
+            if not step.person or exchange.user == step.person:
+                told.append(given)
+        return told
+
+    def warm_up(self, step: Step) -> None:
+        """Ask *step*, a dry run, until the answer changes.
+
+        Where in Git an application is described the webhook looks up in the background, so the
+        first answer cannot name it yet.
+        """
+        first, deadline = self.live_through(step), time.monotonic() + WARM_UP_SECONDS
+        while self.live_through(step) == first and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def leave(self, layout: Layout) -> None:
+        """Write what the story left behind: objects, the audit log, the Git repository."""
+        self.clock.set(self.recording.ended)
+        self._write_objects(self.recording.live, layout.live)
+        self._write_objects(self.recording.mended, layout.mended)
+        events = (self.retelling.of(bytes(event)) for event in self.recording.audit)
+        lines = (msgspec.json.format(event, indent=-1) + b"\n" for event in events)
+        layout.audit_log.write_bytes(b"".join(lines))
+        unbundle(base64.b64decode(self.recording.repository), layout.repository)
+
+    def _ask(self, exchange: Exchange) -> Response:
+        review = self.retelling.of(bytes(exchange.review))
+        given = self.stage.ask(exchange.door, review)
+        self.retelling.learn(parse_answer(bytes(exchange.answer)), given)
+        if exchange.door == "validate" and given.allowed:
+            self._store(review)
+        return given
+
+    def _store(self, review: bytes) -> None:
+        """Have the cluster hold what was let in, for the next question about it."""
+        request = msgspec.json.decode(review, type=_Review).request
+        if request.object is not None and not request.dry_run and not request.sub_resource:
+            self.cluster.take(request.object)
+
+    def _write_objects(self, objects: Iterable[msgspec.Raw], folder: Path) -> None:
+        folder.mkdir()
+        for raw in objects:
+            text = self.retelling.of(bytes(raw))
+            ref = ref_of(msgspec.json.decode(text))
+            name = f"{ref.kind.lower()}-{ref.name}.json"
+            (folder / name).write_bytes(msgspec.json.format(text, indent=2) + b"\n")
+
+
+@contextmanager
+def open_replay(recording: Recording, layout: Layout, port: int | None) -> Iterator[Replay]:
+    """Start the webhook at the beginning of the story; stop it at the end of the block."""
+    prepare(layout, recording)
+
+    def start(bind: str, certificates: Folder) -> list[str]:
+        arguments = (str(layout.folder), bind, str(certificates.path))
+        return ["glasswarden.demo.webhook", *arguments]
+
+    cluster = RecordedCluster(msgspec.json.decode(bytes(each)) for each in recording.first)
+    with ExitStack() as stack:
+        stack.enter_context(served(cluster, layout.kubeconfig))
+        stage = stack.enter_context(open_stage(layout.webhook, start, port))
+        yield Replay(recording, stage, StoryClock(layout.clock), cluster)
+
+
+def prepare(layout: Layout, recording: Recording) -> None:
+    """Make the folder, with keys and a clock of the story's time; raise `FolderUnusable`."""
+    folder = layout.folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise FolderUnusable(f"{folder} is not empty: name a new folder, nothing was touched")
+        layout.webhook.mkdir(mode=0o700)
+        layout.policy.write_text(recording.policy)
+        make_key_folder(layout.keys, recording.began)
+        layout.clock.write_text(recording.began.isoformat())
+    except OSError as error:
+        raise FolderUnusable(f"{folder} cannot be used: {error.strerror}") from error
+
+
+def unbundle(bundle: bytes, folder: Path) -> None:
+    """Make the repository that *bundle* holds."""
+    git = shutil.which("git")
+    if git is None:
+        raise DemoFailed("git is not on the PATH: the story's repository cannot be shown")
+    file = folder.with_suffix(".bundle")
+    file.write_bytes(bundle)
+    command = [git, "clone", "--quiet", "--branch", "main", str(file), str(folder)]
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(command, env=environment | {"HOME": str(folder.parent)}, check=True)  # noqa: S603
+    file.unlink()
+
 
 WIDTH: Final = 100
 MOST_LINES: Final = 4
@@ -72,3 +225,128 @@ def _lines(text: str) -> Iterator[str]:
 
 def _wrapped(line: str, hanging: str, width: int = WIDTH - len(_MARGIN)) -> list[str]:
     return textwrap.wrap(line, width, subsequent_indent=hanging, break_on_hyphens=False)
+
+
+LONGEST: Final = 10
+"""Characters of a value; its end tells more than its beginning."""
+
+
+class _Object(msgspec.Struct, frozen=True):
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+class _Link(msgspec.Struct, frozen=True):
+    state: str = ""
+    actor: str = ""
+    ticket: str = ""
+
+
+class _Finding(msgspec.Struct, frozen=True):
+    object: _Object
+    field: str
+    response: str
+    declared: Any = None
+    live: Any = None
+    source: str = ""
+    kind: str = msgspec.field(name="class", default="")
+    link: _Link = _Link()
+
+
+class _Drift(msgspec.Struct, frozen=True):
+    findings: list[_Finding]
+
+
+def in_short(drift: str) -> list[str]:
+    """Return a line for each finding: the object, the field, who, and what to do about it."""
+    found = msgspec.json.decode(drift.encode(), type=_Drift).findings
+    rows = [(*_what(each), _who(each), each.response) for each in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _what(finding: _Finding) -> tuple[str, str, str]:
+    subject = f"{finding.object.kind} {finding.object.name}"
+    if finding.field == "/":
+        return subject, "", "written to"
+    field = finding.field.rpartition("/")[2]
+    return subject, field, f"{_value(finding.declared)} → {_value(finding.live)}"
+
+
+def _value(given: Any) -> str:  # noqa: ANN401 - any JSON value
+    text = printable(str(given))
+    return text if len(text) <= LONGEST else f"…{text[-LONGEST + 1 :]}"
+
+
+def _who(finding: _Finding) -> str:
+    link = finding.link
+    if finding.kind == "sync-availability":
+        return f"[{finding.source}]"
+    if not link.actor:
+        return f"({link.state})"
+    return f"{link.actor}, {link.ticket}" if link.ticket else f"{link.actor}, no record"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A command of ours."""
+
+    words: tuple[str, ...]
+    into: str = ""
+    """The file that its answer is written to by the shell."""
+    shown: Callable[[str], list[str]] | None = None
+    """What of the answer is shown."""
+    more: tuple[str, ...] = ()
+    """Other files that the same is written to, each in its own format."""
+
+    def __str__(self) -> str:
+        return shlex.join(self.words) + (f" > {self.into}" if self.into else "")
+
+
+_PLACE: Final = ("-n", "shop")
+_LIVE: Final = ("--live", "live")
+_SEEN: Final = (*_LIVE, "--audit-log", "audit.log")
+_DEPLOYED: Final = ("--path", "deploy")
+_THEN: Final = ("--git", f"git@{INCIDENT}", *_DEPLOYED)
+"""What Git declared during the incident."""
+
+_PATCH: Final = ("backport", "--ticket", "INC-42", "--repo", f"git@{INCIDENT}", *_DEPLOYED)
+
+QUESTIONS: Final = (
+    Question(
+        ("drift", *_THEN, *_PLACE, *_SEEN, "--format", "json"), into="drift.json", shown=in_short
+    ),
+    Question(
+        ("blame", "deploy/web", *_PLACE, *_SEEN, "--field", "/spec/replicas"),
+        shown=str.splitlines,
+    ),
+    Question(
+        ("history", "deploy/web", *_PLACE, *_SEEN, "--field", "/spec/replicas"),
+        shown=str.splitlines,
+    ),
+    Question(
+        ("report", *_PLACE, *_THEN, *_SEEN, "--verify", "-o", "report.html"),
+        more=("report.md", "report.json", "report.csv"),
+    ),
+    Question((*_PATCH, *_LIVE, "-o", "backport.patch")),
+    Question(
+        ("review", "--since", "7d", *_PLACE, *_THEN, *_SEEN, "-o", "review.html"),
+        more=("review.md",),
+    ),
+)
+
+MENDED: Final = (
+    "Git takes the patch, leaves the API's replicas to its autoscaler, and has the half-merged\n"
+    "file whole. Flux follows, and puts the payments back as they were:"
+)
+"""What was done about it, before the last question."""
+
+LAST: Final = Question(
+    ("drift", "--git", "git", *_DEPLOYED, *_PLACE, "--live", "mended", "--audit-log", "audit.log"),
+    shown=str.splitlines,
+)
+"""Asked when Git has the patch and Flux has followed; the ledger and the log remember all of it."""

@@ -1,24 +1,39 @@
-"""The stage of the demo: the real webhook as a process of its own, and a client beside it."""
+"""The stage of the demo: the real webhook as a process of its own, and a client beside it.
+
+The story's clock: it stands at the moment that is being told, for whoever reads it.
+
+The recorded cluster: answers the few questions that the webhook itself asks of an API server.
+
+Whose object is scaled, whether a Namespace has a grant, where in Git an application is described:
+each is a GET of one object. There is nothing to list and nothing to watch, so the webhook reads
+directly, as it does on a cluster whose watch is broken.
+
+What lies where in the demo's folder.
+"""
 
 import http.client
+import json
 import os
 import signal
 import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from certs.folder import Folder, issue_into
-from glasswarden.demo.errors import StageFailed
-from glasswarden.demo.retelling import Response, parse_answer
-from glasswarden.demo.story import Door
+from certs.files import Folder, issue_into
+from glasswarden.demo.story import Door, Response, StageFailed, parse_answer
+from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.ledger.open import keys_beside
 
 HOST: Final = "127.0.0.1"
 START_SECONDS: Final = 20.0
@@ -130,3 +145,151 @@ def _free_port() -> int:
 
 def _tail(log: Path, lines: int = 5) -> str:
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+
+
+@dataclass(frozen=True, slots=True)
+class StoryClock:
+    """A file that holds a moment; one process sets it, another goes by it."""
+
+    file: Path
+
+    def __call__(self) -> datetime:
+        """Return the moment that is being told."""
+        return datetime.fromisoformat(self.file.read_text())
+
+    def set(self, time: datetime) -> None:
+        """Let it be *time*."""
+        coming = self.file.with_suffix(".next")
+        coming.write_text(time.isoformat())
+        # At once, so that nobody reads half a moment.
+        coming.replace(self.file)
+
+
+_PLURALS: Final = {"GitRepository": "gitrepositories"}
+
+
+class RecordedCluster:
+    """Objects by their address; a newer one takes the place of an older."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self._answers: dict[str, Any] = {}
+        for obj in objects:
+            self.take(obj)
+
+    def take(self, obj: Object) -> None:
+        """Have *obj* be what is stored."""
+        ref = ref_of(obj)
+        root = f"/apis/{ref.group}/{ref.version}" if ref.group else f"/api/{ref.version}"
+        known = self._answers.setdefault(root, {"resources": []})["resources"]
+        known.append({"name": _plural(ref), "kind": ref.kind})
+        within = f"/namespaces/{ref.namespace}" if ref.namespace else ""
+        self._answers[f"{root}{within}/{_plural(ref)}/{ref.name}"] = obj
+
+    def find(self, path: str) -> Any | None:  # noqa: ANN401 - an object, or a list of resources
+        """Return what stands at *path*."""
+        return self._answers.get(path)
+
+
+@contextmanager
+def served(cluster: RecordedCluster, kubeconfig: Path) -> Iterator[None]:
+    """Serve *cluster* on loopback until the end of the block; *kubeconfig* tells where."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = cluster.find(self.path)
+            body = json.dumps(found if found is not None else {}).encode()
+            self.send_response(HTTPStatus.NOT_FOUND if found is None else HTTPStatus.OK)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing: the story is what is to be seen."""
+
+    with ThreadingHTTPServer((HOST, 0), Handler) as server:
+        server.daemon_threads = True
+        kubeconfig.write_text(json.dumps(_kubeconfig(f"http://{HOST}:{server.server_port}")))
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+
+
+def _plural(ref: Ref) -> str:
+    return _PLURALS.get(ref.kind, f"{ref.kind.lower()}s")
+
+
+def _kubeconfig(url: str) -> dict[str, Any]:
+    name = "recorded"
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "clusters": [{"name": name, "cluster": {"server": url}}],
+        "users": [{"name": name, "user": {}}],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The folder, by what is in it."""
+
+    folder: Path
+
+    @property
+    def webhook(self) -> Path:
+        """What belongs to the webhook alone: its certificates, its log and the following."""
+        return self.folder / "webhook"
+
+    @property
+    def keys(self) -> Path:
+        """The keys that sign the ledger and the grants."""
+        return keys_beside(self.ledger)
+
+    @property
+    def spool(self) -> Path:
+        """Where records would wait for the ledger."""
+        return self.webhook / "spool"
+
+    @property
+    def clock(self) -> Path:
+        """The moment that is being told."""
+        return self.webhook / "clock"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """How the webhook reaches the recorded cluster."""
+        return self.webhook / "kubeconfig"
+
+    @property
+    def policy(self) -> Path:
+        """The rules that it goes by."""
+        return self.folder / "policy.yaml"
+
+    @property
+    def ledger(self) -> str:
+        """The ledger's address."""
+        return f"sqlite://{self.folder.resolve()}/ledger.db"
+
+    @property
+    def live(self) -> Path:
+        """The application's objects at the end of the story."""
+        return self.folder / "live"
+
+    @property
+    def mended(self) -> Path:
+        """The application's objects when Git had taken over what was to stay."""
+        return self.folder / "mended"
+
+    @property
+    def audit_log(self) -> Path:
+        """The API server's audit log."""
+        return self.folder / "audit.log"
+
+    @property
+    def repository(self) -> Path:
+        """A clone of the application's Git repository."""
+        return self.folder / "git"

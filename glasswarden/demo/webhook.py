@@ -6,10 +6,9 @@ A module of its own, so that the real program has no switch by which its clock c
 import sys
 from pathlib import Path
 
-from certs.folder import Folder
-from glasswarden.demo.clock import StoryClock
-from glasswarden.demo.layout import Layout
-from webhook.server import AddressUnusable, serve
+from certs.files import Folder
+from glasswarden.demo.stage import Layout, StoryClock
+from webhook.server.gunicorn import AddressUnusable, serve
 from webhook.settings import Settings
 
 

@@ -6,6 +6,8 @@ knows nothing, FieldsV1 does. A list whose items lack the keys they should have,
 keys twice, differs as a whole.
 
 Nothing here recurses, and no cost grows faster than the values' size.
+
+The value that stands at a path of an object.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,13 +15,20 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from glasswarden.kube.equality import identical, same_scalar
-from glasswarden.kube.identity import Identified, Keys, are_aligned, identified, step_to
-from glasswarden.kube.managed import Hints, hints_below, items_by
-from glasswarden.kube.path_folds import Fold
-from glasswarden.kube.paths import ROOT, Index, Key, Order, Path, Step
-from glasswarden.kube.quantity import same_int_or_string, same_quantity
-from glasswarden.kube.schema import Keyed, Shape
+from glasswarden.kube.equality import identical, same_int_or_string, same_quantity, same_scalar
+from glasswarden.kube.managed_fields import Hints, hints_below, items_by
+from glasswarden.kube.paths import ROOT, Fold, Index, Key, Member, Order, Path, Select, Step
+from glasswarden.kube.schema import (
+    Identified,
+    Keyed,
+    Keys,
+    Shape,
+    are_aligned,
+    identified,
+    identity_of,
+    step_to,
+    wanted_by,
+)
 
 
 class Absent:
@@ -204,3 +213,31 @@ def _same_meaning(old: Value, new: Value, shape: Shape) -> bool:
             return same_quantity(old, new)
         case "int-or-string":
             return same_int_or_string(old, new)
+
+
+def value_at(value: Value, path: Path) -> Value:
+    """Return what stands at *path* inside *value*, `ABSENT` if nothing does.
+
+    The order of a list leads to the list itself.
+    """
+    return value_after(value, path.steps)
+
+
+def value_after(value: Value, steps: tuple[Step, ...]) -> Value:
+    """Return what *steps* lead to from *value*, `ABSENT` if nothing."""
+    for step in steps:
+        match step:
+            case Order():
+                pass
+            case Key(name=name):
+                value = value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
+            case _:
+                value = _item(value, step) if isinstance(value, list) else ABSENT
+    return value
+
+
+def _item(items: list[Any], step: Index | Select | Member) -> Value:
+    if isinstance(step, Index):
+        return items[step.index] if step.index < len(items) else ABSENT
+    keys, identity = wanted_by(step)
+    return next((item for item in items if identity_of(item, keys) == identity), ABSENT)

@@ -1,10 +1,128 @@
-"""The chain of one writer: every record names the digest of the one before."""
+"""The chain of one writer: every record names the digest of the one before.
 
-from collections.abc import Iterable
-from dataclasses import replace
+Checkpoints: the signed records that begin and end a chain.
 
-from glasswarden.ledger.record import GENESIS, SIGNED, AnyEntry, Head, Record, seal
-from glasswarden.ledger.signing import Signer
+Whoever looks after a ledger leaves a chain too: nothing is cut or held by nobody.
+
+Signatures on checkpoints: Ed25519 over a record's digest.
+
+Files with secrets: made once, whole, and readable by their owner alone.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from glasswarden import __version__
+from glasswarden.ledger.errors import KeyUnusable
+from glasswarden.ledger.folders import make_folder, sync_folder
+from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.record import (
+    FORMAT,
+    GENESIS,
+    SIGNED,
+    AnyEntry,
+    Closed,
+    Head,
+    Held,
+    Opened,
+    Record,
+    Tombstone,
+    new_id,
+    seal,
+)
+
+
+def create_once(path: Path, content: bytes) -> None:
+    """Write *content* to *path* unless something is there: of two makers the first wins."""
+    make_folder(path.parent)
+    if path.exists():
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+        sync_folder(path.parent)
+
+
+FILE: Final = "ledger-signing.pem"
+"""The private key's name in the folder of keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Whoever holds this can begin and end chains."""
+
+    private: Ed25519PrivateKey
+
+    @property
+    def public_key(self) -> str:
+        """What everybody else verifies with: raw, base64."""
+        return base64.b64encode(self.private.public_key().public_bytes_raw()).decode()
+
+    def sign(self, digest: str) -> str:
+        """Return the signature of the record with *digest*."""
+        return base64.b64encode(self.private.sign(_message(digest))).decode()
+
+
+def is_signed(digest: str, signature: str, public_key: str) -> bool:
+    """Tell whether the holder of *public_key* signed the record with *digest*."""
+    try:
+        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key, validate=True))
+        key.verify(base64.b64decode(signature, validate=True), _message(digest))
+    except (InvalidSignature, ValueError, binascii.Error):
+        return False
+    return True
+
+
+def _message(digest: str) -> bytes:
+    # Said to be what it is: the key cannot be made to sign something that means another thing.
+    return f"glasswarden.io/v1 record {digest}".encode()
+
+
+def open_signer(folder: Path) -> Signer:
+    """Return the key in *folder*; raise `KeyUnusable` where there is none."""
+    try:
+        key = load_pem_private_key((folder / FILE).read_bytes(), password=None)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise KeyUnusable(f"{folder / FILE}: {error}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise KeyUnusable(f"{folder / FILE}: not an Ed25519 key")
+    return Signer(key)
+
+
+def make_signer(folder: Path) -> None:
+    """Make a key in *folder*, unless there is one."""
+    pem = Ed25519PrivateKey.generate().private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    try:
+        create_once(folder / FILE, pem)
+    except OSError as error:
+        raise KeyUnusable(f"{folder / FILE}: {error}") from error
 
 
 class Chain:
@@ -38,3 +156,81 @@ class Chain:
         if records:
             last = records[-1]
             self._head = Head(self.writer, last.entry.sequence, last.digest)
+
+
+def opening(
+    cluster: str, heads: Sequence[Head], signer: Signer, now: datetime, random: bytes
+) -> Opened:
+    """Return the entry that a chain begins with; *heads* are the ends that it witnesses."""
+    return Opened(
+        format=FORMAT,
+        id=new_id(now, random),
+        time=now,
+        cluster=cluster,
+        program=f"glasswarden {__version__}",
+        public_key=signer.public_key,
+        heads=tuple(heads),
+    )
+
+
+def closing(cluster: str, signer: Signer, now: datetime, random: bytes) -> Closed:
+    """Return the entry that a chain ends with."""
+    return Closed(
+        format=FORMAT,
+        id=new_id(now, random),
+        time=now,
+        cluster=cluster,
+        public_key=signer.public_key,
+    )
+
+
+Act = TypeVar("Act", Tombstone, Held)
+
+
+class Clerk:
+    """The writer of one command's acts. Its chain begins with the first of them."""
+
+    def __init__(self, ledger: Ledger, writer: str, signer: Signer, now: datetime) -> None:
+        self._ledger = ledger
+        self._chain = Chain(writer, signer)
+        self._signer = signer
+        self._now = now
+
+    def signed(self, kind: type[Act], **fields: Any) -> Record:  # noqa: ANN401 - those of *kind*
+        """Return the record of an act, in its place, not stored yet."""
+        if self._chain.head.sequence == 0:
+            heads = self._ledger.unwitnessed()
+            self.store(opening("", heads, self._signer, self._now, os.urandom(10)))
+        act = kind(
+            format=FORMAT,
+            id=new_id(self._now, os.urandom(10)),
+            time=self._now,
+            cluster="",
+            public_key=self._signer.public_key,
+            **fields,
+        )
+        [record] = self._chain.link([act])
+        return record
+
+    def stored(self, record: Record) -> None:
+        """Go on behind *record*, which was stored together with what it is about."""
+        self._chain.advance([record])
+
+    def store(self, entry: AnyEntry) -> None:
+        """Store *entry* on its own."""
+        records = self._chain.link([entry])
+        self._ledger.append(records)
+        self._chain.advance(records)
+
+    def end(self) -> None:
+        """End the chain, if it was begun."""
+        if self._chain.head.sequence:
+            self.store(closing("", self._signer, self._now, os.urandom(10)))
+
+
+@contextmanager
+def clerk_of(ledger: Ledger, writer: str, signer: Signer, now: datetime) -> Iterator[Clerk]:
+    """Let a command act on *ledger*; a command that fails leaves its chain open, like a crash."""
+    clerk = Clerk(ledger, writer, signer, now)
+    yield clerk
+    clerk.end()

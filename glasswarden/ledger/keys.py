@@ -1,12 +1,40 @@
-"""The keys of a ledger: one that signs checkpoints, and those that mask values."""
+"""The keys of a ledger: one that signs checkpoints, and those that mask values.
+
+The masking keys as files of a folder.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
-from glasswarden.ledger.mask_keys import make_mask, open_masks
+from glasswarden.keys.folder import KeysUnreadable, new_key, read_ring
+from glasswarden.ledger.chain import Signer, make_signer, open_signer
+from glasswarden.ledger.errors import KeyUnusable
 from glasswarden.ledger.masking import Masks
-from glasswarden.ledger.signing import Signer, make_signer, open_signer
+
+PREFIX: Final = "ledger-mask"
+"""How the keys' files are called; an old key stays as long as records are masked with it."""
+
+
+def open_masks(folder: Path) -> Masks:
+    """Return the masking keys in *folder*; raise `KeyUnusable` where there are none."""
+    try:
+        ring = read_ring(folder, PREFIX)
+    except KeysUnreadable as error:
+        raise KeyUnusable(str(error)) from error
+    if not ring:
+        raise KeyUnusable(f"{folder} holds no key {PREFIX}-TIME.key")
+    return Masks(ring)
+
+
+def make_mask(folder: Path, now: datetime) -> None:
+    """Make a masking key in *folder* that serves from *now* on, if there is none."""
+    try:
+        if not read_ring(folder, PREFIX):
+            new_key(folder, PREFIX, now)
+    except (OSError, KeysUnreadable) as error:
+        raise KeyUnusable(f"no key could be made in {folder}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

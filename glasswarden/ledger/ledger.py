@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from glasswarden.ledger.question import Indexed, Question
+from glasswarden.ledger.query import Indexed, Question
 from glasswarden.ledger.record import Attempt, Head, Record
 
 

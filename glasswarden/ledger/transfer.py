@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from glasswarden.ledger.errors import LedgerConflict, LedgerError, RecordMalformed
-from glasswarden.ledger.fsck.testimony import heard_in
-from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.fsck.trust import Trust, heard_in
 from glasswarden.ledger.ledger import Ledger, LegalHold
-from glasswarden.ledger.lines import line_of, parse_line
-from glasswarden.ledger.question import searchable
+from glasswarden.ledger.query import searchable
 from glasswarden.ledger.record import Held, Record, read_record
+from glasswarden.ledger.spool import line_of, parse_line
 
 BATCH: Final = 1000
 """Records that are committed together."""

@@ -12,9 +12,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from glasswarden.policy.decide import Explanation
 from glasswarden.policy.decision import Clause, Verdict
-from glasswarden.policy.explain import Explanation
-from glasswarden.policy.mode import Mode
+from glasswarden.policy.types import Mode
 
 
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

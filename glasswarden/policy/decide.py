@@ -2,26 +2,100 @@
 
 Each clause is a function that returns a decision or, as text, why it does not apply. Only the
 explanation that people ask for reads those texts.
+
+Operations that a policy may call harmless, recognised by exactly what they change.
+
+Which fields of a reconciler's own object steer it, and which merely poke it.
+
+An Application or a Kustomization is written to all day by people who ask for a refresh or a sync.
+That changes nothing about what Git says or whether it is obeyed; its spec and some switches do, its
+finalizers (which say what goes with it), and a sync to something else than it follows.
+
+What becomes of a write while nothing can be recorded.
+
+Why a write is decided as it is: every clause, with what it had to say.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from glasswarden.kube.diff import Change
+from glasswarden.kube.diff import Change, are_covered
 from glasswarden.kube.paths import Key, Path
-from glasswarden.policy.benign import benign_operation
+from glasswarden.kube.patterns import PathPattern, parse_pattern
 from glasswarden.policy.decision import Clause, Decision, Verdict
-from glasswarden.policy.denial import claim_of, denial, forgery_told, hitch_of, warning
-from glasswarden.policy.granting import grant_use, touches_glass
-from glasswarden.policy.holding import deletion_hold, reconciles
-from glasswarden.policy.intent import Intent, intent_of
-from glasswarden.policy.mode import Mode
+from glasswarden.policy.document import Benign, WithoutRecord
+from glasswarden.policy.grants import grant_use, tampering, touches_glass
+from glasswarden.policy.holds import deletion_hold, reconciles
+from glasswarden.policy.matching import touched_metadata
+from glasswarden.policy.messages import claim_of, denial, forgery_told, hitch_of, receipt, warning
 from glasswarden.policy.policy import Policy
-from glasswarden.policy.receipt import receipt
-from glasswarden.policy.steering import steers
-from glasswarden.policy.tampering import tampering
-from glasswarden.policy.write import Operation, Write
+from glasswarden.policy.requests import Intent, intent_of
+from glasswarden.policy.types import Mode, Operation
+from glasswarden.policy.write import Write
+
+_RESTART: Final = parse_pattern(
+    "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt"
+)
+_PAUSED: Final = parse_pattern("/spec/paused")
+_TEMPLATE: Final = parse_pattern("/spec/template/**")
+
+# `kubectl rollout undo` names no field manager, so the API server takes the program's name. That is
+# also what `kubectl apply --server-side` calls itself, but it applies.
+_UNDO: Final = ("kubectl", "Update")
+
+
+def benign_operation(write: Write) -> Benign | None:
+    """Return which of the harmless operations *write* is, if it is one."""
+    if write.operation is not Operation.UPDATE or write.target.group != "apps":
+        return None
+    if _only(write, _RESTART):
+        return Benign.ROLLOUT_RESTART
+    if _only(write, _PAUSED):
+        return Benign.ROLLOUT_PAUSE
+    if _is_by_undo(write) and _only(write, _TEMPLATE):
+        return Benign.ROLLOUT_UNDO
+    return None
+
+
+def _is_by_undo(write: Write) -> bool:
+    return (
+        not write.subresource
+        and write.manager == _UNDO[0]
+        and all((change.manager, change.operation) == _UNDO for change in write.changes)
+    )
+
+
+def _only(write: Write, pattern: PathPattern) -> bool:
+    """Tell whether *write* changes something, and nothing but what *pattern* speaks about."""
+    return bool(write.changes) and are_covered(write.changes, (pattern,))
+
+
+SWITCHES: Final = frozenset(
+    {
+        "argocd.argoproj.io/compare-options",
+        "argocd.argoproj.io/skip-reconcile",
+        "argocd.argoproj.io/sync-options",
+        "fluxcd.controlplane.io/reconcile",
+        "helm.toolkit.fluxcd.io/driftDetection",
+        "kustomize.toolkit.fluxcd.io/prune",
+        "kustomize.toolkit.fluxcd.io/reconcile",
+        "kustomize.toolkit.fluxcd.io/ssa",
+    }
+)
+"""Annotations and labels that make an engine leave something alone."""
+
+
+def steers(write: Write, change: Change) -> bool:
+    """Tell whether the engine would do something else after *change*, one of *write*'s."""
+    match change.path.steps:
+        case (Key("spec"), *_) | (Key("metadata"), Key("finalizers"), *_):
+            return True
+        case (Key("operation"), *_):
+            return write.diverts
+    return any(name in SWITCHES for _, name in touched_metadata(change))
+
 
 NotApplicable: TypeAlias = str
 """Why a clause does not decide."""
@@ -205,3 +279,86 @@ CLAUSES: Final[dict[Clause, Rule]] = {
     Clause.GUARD: guard,
 }
 """In the order they are asked."""
+
+
+_CAUSE: Final = "the ledger is out of reach, and its spool is full, unwritable or not set up"
+
+
+def without_record(decision: Decision, write: Write, policy: Policy) -> Decision:
+    """Return what is answered in place of *decision*, which could not be recorded.
+
+    What the rules refuse stays refused. The emergency group gets in: it exists for the day on which
+    nothing else works.
+    """
+    if not decision.allowed or decision.clause is Clause.EMERGENCY:
+        return decision
+    mode = decision.mode or policy.mode_of(write)
+    if _rule(policy, mode) is WithoutRecord.ALLOW:
+        return decision
+    claim = (
+        f"{write.target}: this write cannot be recorded now, and the policy lets none through"
+        f" unrecorded in mode {mode}; it is refused."
+    )
+    cause = f"Cause: {_CAUSE}."
+    hint = "Try again later; whoever runs Glasswarden finds the reason in its log."
+    return replace(
+        decision,
+        verdict=Verdict.DENY,
+        mode=mode,
+        message=f"{claim}\n{cause}\n{hint}",
+        claim=claim,
+        hitch=cause,
+        warnings=(),
+        unavailable=True,
+    )
+
+
+def _rule(policy: Policy, mode: Mode) -> WithoutRecord:
+    rule: WithoutRecord = getattr(policy.document.outage, mode)
+    return rule
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One clause, and why it applies or does not."""
+
+    clause: Clause
+    applies: bool
+    why: str
+    asked: bool = True
+    """Whether it was; not after one that decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision with the way to it."""
+
+    write: Write
+    decision: Decision
+    mode: Mode
+    steps: tuple[Step, ...]
+    """Every clause, in their order."""
+
+
+def explain(write: Write, policy: Policy, now: datetime) -> Explanation:
+    """Return the verdict on *write* with its reasons."""
+    decision: Decision | None = None
+    steps = []
+    for clause, rule in CLAUSES.items():
+        if decision is not None:
+            why = f"not asked: {decision.clause} has decided"
+            steps.append(Step(clause, applies=False, why=why, asked=False))
+            continue
+        outcome = rule(write, policy, now)
+        if isinstance(outcome, Decision):
+            decision = outcome
+            steps.append(Step(clause, applies=True, why=_summary(rule.__doc__)))
+        else:
+            steps.append(Step(clause, applies=False, why=outcome))
+    assert decision is not None  # noqa: S101 - the last clause applies to every write
+    return Explanation(write, decision, policy.mode_of(write), tuple(steps))
+
+
+def _summary(docstring: str | None) -> str:
+    """Return the rule's own sentence about itself."""
+    return (docstring or "").partition("\n")[0].rstrip(".")

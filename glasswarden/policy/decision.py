@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from glasswarden.policy.breakglass.grant import GrantUse
-from glasswarden.policy.mode import Mode
+from glasswarden.policy.breakglass.tokens import GrantUse
+from glasswarden.policy.types import Mode
 
 
 class Verdict(StrEnum):

@@ -10,8 +10,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from glasswarden.policy.mode import Mode
-from glasswarden.policy.operation import GrantOperation, Operation
+from glasswarden.policy.types import GrantOperation, Mode, Operation
 
 Pattern = Annotated[str, Meta(min_length=1, description="Text; `*` stands for any part of it.")]
 FieldPattern = Annotated[

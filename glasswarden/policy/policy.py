@@ -1,4 +1,9 @@
-"""The rules of one cluster, made ready to be asked about every write."""
+"""The rules of one cluster, made ready to be asked about every write.
+
+What serves with no policy at all: the usual reconcilers, the usual owners of single fields.
+
+Where the guard has no say: a webhook that can stop the cluster can stop its own recovery.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -8,20 +13,130 @@ from typing import Final
 import msgspec
 
 from glasswarden.kube.diff import Change, are_covered
+from glasswarden.kube.engines.argocd import ArgoCDSettings, argocd
+from glasswarden.kube.engines.custom import custom
+from glasswarden.kube.engines.engine import Engine, Mark, Owner
+from glasswarden.kube.engines.registry import (
+    DEFAULT_ENGINES,
+    OPTIONAL_ENGINES,
+    marks_of,
+    reconciler_of,
+)
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.owners import DEFAULT_ENGINES, OPTIONAL_ENGINES, Engine, Mark, Owner, marks_of
-from glasswarden.kube.owners.argocd import ArgoCDSettings, argocd
-from glasswarden.kube.owners.custom import custom
-from glasswarden.kube.path_patterns import PathPattern, parse_pattern
-from glasswarden.kube.path_walks import overlaps, walks_of
-from glasswarden.kube.reconcilers import reconciler_of
+from glasswarden.kube.patterns import PathPattern, overlaps, parse_pattern, walks_of
 from glasswarden.policy import document as doc
 from glasswarden.policy.breakglass.rules import Rule, is_namespace, placed, rules_of
-from glasswarden.policy.defaults import CONTROLLERS, DELEGATIONS
-from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
-from glasswarden.policy.mode import Mode
-from glasswarden.policy.touched import touched_metadata
-from glasswarden.policy.write import Actor, Operation, Write
+from glasswarden.policy.document import Delegation
+from glasswarden.policy.matching import (
+    Kinds,
+    Names,
+    Place,
+    kinds_of,
+    names_of,
+    place_of,
+    touched_metadata,
+)
+from glasswarden.policy.types import Actor, Mode, Operation
+from glasswarden.policy.write import Write
+
+_ANY_FIELD: Final = ("/**",)
+_ANY_OPERATION: Final = (Operation.CREATE, Operation.UPDATE, Operation.DELETE)
+
+
+def _accounts(namespace: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"system:serviceaccount:{namespace}:{name}" for name in names)
+
+
+CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
+    # Not argocd-server: it reconciles nothing. What it writes is a person's edit in the web UI.
+    "argocd": (
+        *_accounts("argocd", "argocd-application-controller", "argocd-applicationset-controller"),
+        *_accounts("kube-system", "argocd-manager"),
+    ),
+    "flux": _accounts(
+        "flux-system",
+        "flux-operator",
+        "helm-controller",
+        "image-automation-controller",
+        "image-reflector-controller",
+        "kustomize-controller",
+        "notification-controller",
+        "source-controller",
+        "source-watcher",
+    ),
+    "configsync": (
+        *_accounts("config-management-system", "*"),
+        *_accounts("resource-group-system", "*"),
+    ),
+    "fleet": (*_accounts("cattle-fleet-system", "*"), *_accounts("cattle-fleet-local-system", "*")),
+    "kapp": _accounts("kapp-controller", "kapp-controller-sa"),
+    "sveltos": _accounts("projectsveltos", "*"),
+    "helm": (),
+    "pulumi": (*_accounts("pulumi-kubernetes-operator", "*"),),
+}
+"""Per engine, the users that reconcile for it."""
+
+# With --use-service-account-credentials each of Kubernetes' controllers has a name of its own
+# in kube-system; without, they share one user.
+KUBERNETES: Final = Delegation(
+    name="kubernetes",
+    actors=(
+        "system:apiserver",
+        "system:kube-controller-manager",
+        "system:kube-scheduler",
+        "system:node:*",
+        *_accounts(
+            "kube-system",
+            "*-cleaner",
+            "*-controller",
+            "*-garbage-collector",
+            "*-publisher",
+            "bootstrap-signer",
+            "persistent-volume-binder",
+        ),
+    ),
+    operations=_ANY_OPERATION,
+    fields=_ANY_FIELD,
+)
+"""Kubernetes itself: the API server does not even ask about it."""
+
+DELEGATIONS: Final = (
+    Delegation(
+        name="horizontal-pod-autoscaler",
+        actors=_accounts("kube-system", "horizontal-pod-autoscaler"),
+        fields=("/spec/replicas",),
+    ),
+    Delegation(
+        name="keda",
+        actors=_accounts("keda", "keda-operator"),
+        fields=("/spec/replicas",),
+    ),
+    Delegation(
+        name="vertical-pod-autoscaler",
+        actors=_accounts("kube-system", "vpa-*"),
+        fields=(
+            "/spec/template/spec/containers[*]/resources/**",
+            "/spec/containers[*]/resources/**",
+        ),
+    ),
+    Delegation(
+        name="cert-manager",
+        actors=_accounts("cert-manager", "cert-manager-cainjector"),
+        fields=(
+            "/webhooks[*]/clientConfig/caBundle",
+            "/spec/conversion/webhook/clientConfig/caBundle",
+            "/spec/caBundle",
+        ),
+    ),
+    Delegation(
+        name="glasswarden",
+        actors=_accounts("glasswarden", "glasswarden-certs"),
+        fields=("/webhooks[*]/clientConfig/caBundle",),
+    ),
+    KUBERNETES,
+)
+"""Who owns single fields in most clusters."""
+
 
 _SECRET: Final = doc.Sensitive(kinds=("/Secret",), fields=("/data/**", "/stringData/**"))
 
@@ -250,3 +365,10 @@ def enforced(policy: Policy) -> Policy:
 
 DEFAULT: Final = policy_of(doc.EMPTY)
 """What serves where nothing was configured."""
+
+
+OUR_NAMESPACE: Final = "glasswarden"
+
+EXEMPT_NAMESPACES: Final = ("kube-system", "kube-node-lease", "kube-public", OUR_NAMESPACE)
+"""Where cluster components live, and the guard itself if it is where its manifests put it; the
+namespace of the Service that it is reached by is exempt as well."""

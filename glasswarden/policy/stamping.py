@@ -11,20 +11,21 @@ from typing import Final, TypeAlias
 import msgspec
 
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.held import merged
-from glasswarden.policy.breakglass.petition import Petition, digest_of
-from glasswarden.policy.breakglass.stamp import Stamp
-from glasswarden.policy.covering import Cover, cover_of
-from glasswarden.policy.ending import judge_closing
-from glasswarden.policy.intent import Intent, intent_of, live_grant, waiting_petition
-from glasswarden.policy.judgement import (
-    Granted,
-    Waits,
-    judge_approval,
-    judge_request,
-)
-from glasswarden.policy.operation import Operation
+from glasswarden.policy.breakglass.tokens import Petition, Stamp, digest_of, merged
+from glasswarden.policy.grants import Cover, cover_of
 from glasswarden.policy.policy import Policy
+from glasswarden.policy.requests import (
+    Granted,
+    Intent,
+    Waits,
+    intent_of,
+    judge_approval,
+    judge_closing,
+    judge_request,
+    live_grant,
+    waiting_petition,
+)
+from glasswarden.policy.types import Operation
 from glasswarden.policy.write import Write
 
 Marks: TypeAlias = Mapping[str, str | Stamp | Petition | None]

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from glasswarden.kube.diff import Change
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.owners import Owner
-from glasswarden.policy.actor import Actor
-from glasswarden.policy.breakglass.notes import EMPTY, Glass
-from glasswarden.policy.operation import Operation
+from glasswarden.policy.breakglass.annotations import EMPTY, Glass
+from glasswarden.policy.types import Actor, Operation
 
 __all__ = ["Actor", "Operation", "Source", "Write"]
 

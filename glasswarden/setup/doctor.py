@@ -2,24 +2,210 @@
 
 Nothing is changed. The one write that is tried is a dry run: it makes the API server ask the
 webhook, which is the only way to know that it can.
+
+What a check came to.
+
+What the webhook's own figures say about it.
+
+The ledger as this machine reaches it: there, of our schema, sound at its end, with room left.
 """
 
 import base64
-from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
 from typing import Any, Final
+
+from prometheus_client.parser import text_string_to_metric_families
 
 from certs.authority import BACKDATE, names_of
 from certs.files import StateUnreadable
 from certs.rotation import Phase, State, is_due
 from glasswarden.cluster.objects import ClusterError, Forbidden, Object
+from glasswarden.ledger.errors import (
+    DriverMissing,
+    LaterTables,
+    LedgerError,
+    LedgerMissing,
+    MigrationNeeded,
+)
+from glasswarden.ledger.fsck.run import Fsck
+from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.open import file_of, is_postgres, open_ledger
 from glasswarden.policy.policy import Policy
-from glasswarden.setup.checks import figures
-from glasswarden.setup.checks.finding import Finding, Health
-from glasswarden.setup.checks.ledger import ledger
+from glasswarden.policy_file import PolicyUnreadable
 from glasswarden.setup.installation import MUTATING, VALIDATING, Installation, NotInstalled
-from webhook.policy_file import PolicyUnreadable
-from webhook.registration import Endpoint, mutating_configuration, validating_configuration
+from webhook.registration.configurations import (
+    Endpoint,
+    mutating_configuration,
+    validating_configuration,
+)
+
+
+class Health(StrEnum):
+    """What a check came to."""
+
+    WELL = "well"
+    UNSURE = "unsure"
+    """It could not be told, or wants watching."""
+    ILL = "ill"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    subject: str
+    health: Health
+    says: str
+    advice: str = ""
+
+
+KEY_AGE: Final = timedelta(days=90)
+"""A key that signs for longer has been seen by too many."""
+
+SKEW_SECONDS: Final = 10.0
+
+Figures = Mapping[str, float]
+"""Each metric by its name; of several series the sum."""
+
+
+def figures_of(exposition: str) -> Figures:
+    """Return the figures in what `/metrics` serves."""
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(exposition):
+        for sample in family.samples:
+            found[sample.name] = found.get(sample.name, 0.0) + sample.value
+    return found
+
+
+def recording(figures: Figures) -> Finding:
+    """Judge whether what is decided gets into the ledger."""
+    subject, waiting = "recording", int(figures.get("glasswarden_spool_records", 0))
+    oldest = figures.get("glasswarden_spool_oldest_seconds", 0.0)
+    behind = f"{waiting} records wait in the spool, the oldest for {oldest:.0f} s"
+    if not figures.get("glasswarden_ledger_available", 1.0):
+        says = f"the webhook does not reach its ledger; {behind}"
+        return Finding(subject, Health.ILL, says, "docs/runbooks/ledger-away.md")
+    if unrecorded := int(figures.get("glasswarden_unrecorded_writes_total", 0)):
+        says = f"{unrecorded} writes could not be recorded since it started"
+        return Finding(subject, Health.UNSURE, says, "docs/runbooks/writes-unrecorded.md")
+    if waiting:
+        return Finding(subject, Health.UNSURE, behind, "look again in a minute: it is delivering")
+    return Finding(subject, Health.WELL, "every record is in the ledger")
+
+
+def policy_in_force(figures: Figures) -> Finding:
+    """Judge whether the webhook goes by the policy file as it is."""
+    subject = "rules"
+    if figures.get("glasswarden_policy_refused"):
+        says = "the policy file cannot be used as it is; the rules from before serve"
+        return Finding(subject, Health.ILL, says, "docs/runbooks/policy-refused.md")
+    return Finding(subject, Health.WELL, "the policy file is in force")
+
+
+def keys(figures: Figures, now: datetime) -> Finding:
+    """Judge the key that grants are stamped with."""
+    subject, advice = "keys", "glasswarden keys rotate"
+    since = figures.get("glasswarden_grant_key_active_timestamp_seconds", 0.0)
+    if not since:
+        return Finding(subject, Health.ILL, "no key signs: nobody can break the glass", advice)
+    if refused := int(figures.get("glasswarden_stamps_refused_total", 0)):
+        says = f"{refused} writes met a stamp that no key verifies: a key was revoked, or a forgery"
+        return Finding(subject, Health.UNSURE, says, "docs/break-glass.md: ask anew where needed")
+    age = now - datetime.fromtimestamp(since, UTC)
+    says = f"the key in use signs since {age.days} days"
+    if age > KEY_AGE:
+        return Finding(subject, Health.UNSURE, says, advice)
+    return Finding(subject, Health.WELL, says)
+
+
+def webhook_clock(figures: Figures, now: datetime) -> Finding:
+    """Judge the clock that grants end by; the answer took its time to come."""
+    theirs = figures.get("glasswarden_clock_timestamp_seconds", now.timestamp())
+    skew = abs(now.timestamp() - theirs)
+    says = f"{skew:.0f} s between this machine and the webhook"
+    if skew > SKEW_SECONDS:
+        advice = "set the webhook's clock: grants end, and records are dated, by it"
+        return Finding("webhook-clock", Health.ILL, says, advice)
+    return Finding("webhook-clock", Health.WELL, says)
+
+
+def served(figures: Figures, now: datetime) -> Finding:
+    """Judge the certificate that the webhook really serves, which may not be the one kept."""
+    subject = "served"
+    expiry = figures.get("glasswarden_certificate_expiry_timestamp_seconds", 0.0)
+    left = datetime.fromtimestamp(expiry, UTC) - now
+    if left <= timedelta():
+        advice = "docs/runbooks/certificate-expires.md"
+        return Finding(subject, Health.ILL, "the certificate that is served has expired", advice)
+    return Finding(subject, Health.WELL, f"a certificate valid for {left.days} days")
+
+
+TAIL: Final = timedelta(hours=24)
+"""How much of the ledger's end is verified; `ledger fsck` reads all of it."""
+
+MOST_SHOWN: Final = 3
+LITTLE: Final = 0.10
+"""A share of the disk."""
+LEAST_BYTES: Final = 256_000_000
+"""Some 150,000 records."""
+
+_ADVICE: Final[dict[type[LedgerError], str]] = {
+    MigrationNeeded: "glasswarden ledger migrate",
+    LaterTables: "run the version of the program that made the tables",
+    LedgerMissing: "is the address the webhook's own? --ledger",
+    DriverMissing: "install glasswarden[postgres] on this machine",
+}
+
+
+def ledger(address: str, now: datetime) -> Iterator[Finding]:
+    """Yield what there is to say about the ledger at *address*."""
+    try:
+        with closing(open_ledger(address, create=False)) as opened:
+            yield Finding("ledger", Health.WELL, f"{len(opened.heads())} chains")
+            yield tail(opened, now)
+    except LedgerError as error:
+        advice = _ADVICE.get(type(error), "docs/runbooks/ledger-away.md")
+        yield Finding("ledger", Health.ILL, str(error), advice)
+    if not is_postgres(address):
+        yield from _disk("disk", file_of(address).parent)
+
+
+def tail(opened: Ledger, now: datetime) -> Finding:
+    """Judge whether the chains' ends are as they were written."""
+    run = Fsck(opened, Trust(), since=now - TAIL)
+    wrong = [str(finding) for finding in islice(run.findings(), MOST_SHOWN)]
+    if wrong:
+        advice = "glasswarden ledger fsck; docs/records.md says what a finding means"
+        return Finding("chains", Health.ILL, "; ".join(wrong), advice)
+    return Finding("chains", Health.WELL, f"{run.tally.records} records of a day verify")
+
+
+def room(subject: str, free: int, total: int) -> Finding:
+    """Judge how much room is left on a disk."""
+    says = f"{free / 1e9:.1f} GB of {total / 1e9:.1f} GB are free"
+    if free < min(LEAST_BYTES, LITTLE * total):
+        advice = "make room, or glasswarden ledger prune: docs/runbooks/writes-unrecorded.md"
+        return Finding(subject, Health.ILL, says, advice)
+    if free < LITTLE * total:
+        return Finding(subject, Health.UNSURE, says, "make room before it is full")
+    return Finding(subject, Health.WELL, says)
+
+
+def _disk(subject: str, folder: Path) -> Iterator[Finding]:
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return
+    yield room(subject, usage.free, usage.total)
+
 
 SKEW: Final = timedelta(seconds=5)
 """The API server's clock shows whole seconds, and the answer takes its time."""
@@ -70,17 +256,17 @@ def _figures(
 ) -> Iterator[Finding]:
     """Yield what the webhook's own figures say."""
     try:
-        read = figures.figures_of(installation.figures(registered))
+        read = figures_of(installation.figures(registered))
     except (ClusterError, ValueError) as error:
         advice = "may you `get services/proxy` in its namespace?"
         yield Finding("figures", Health.UNSURE, f"not read: {error}", advice)
         return
-    yield figures.webhook_clock(read, now)
-    yield figures.served(read, now)
-    yield figures.policy_in_force(read)
-    yield figures.recording(read)
+    yield webhook_clock(read, now)
+    yield served(read, now)
+    yield policy_in_force(read)
+    yield recording(read)
     if policy is not None and policy.glass:
-        yield figures.keys(read, now)
+        yield keys(read, now)
 
 
 def _certificate(

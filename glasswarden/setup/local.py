@@ -20,12 +20,11 @@ from typing import Final
 
 from certs.authority import spelled
 from certs.configurations import OURS
-from certs.files import StateUnreadable
-from certs.folder import Folder, issue_into
+from certs.files import Folder, StateUnreadable, issue_into
 from certs.rotation import is_due
 from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import Policy
-from webhook.registration import Endpoint, configurations
+from webhook.registration.configurations import Endpoint, configurations
 
 START_SECONDS: Final = 20.0
 STOP_SECONDS: Final = 10.0

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from glasswarden.policy.defaults import CONTROLLERS, DELEGATIONS
 from glasswarden.policy.matching import names_of
+from glasswarden.policy.policy import CONTROLLERS, DELEGATIONS
 from glasswarden.setup.survey import ArgoCDFound, Stranger, Survey
 
 HEAD = """\

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from glasswarden.cluster.objects import ClusterError, Object, ObjectMissing, Objects
-from glasswarden.kube.managed import entries_of, owned_paths
-from glasswarden.kube.owners import DEFAULT_ENGINES, Engine, owner_of
-from glasswarden.kube.owners.argocd import ArgoCDSettings, argocd
-from glasswarden.kube.reconcilers import RECONCILERS
+from glasswarden.kube.engines.argocd import ArgoCDSettings, argocd
+from glasswarden.kube.engines.engine import Engine
+from glasswarden.kube.engines.registry import DEFAULT_ENGINES, RECONCILERS, owner_of
+from glasswarden.kube.managed_fields import entries_of, owned_paths
 
 PAGE: Final = 500
 MOST_FIELDS: Final = 8

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from glasswarden.cluster.apiserver import NoAccess
-from glasswarden.cluster.exec_credentials import ExecCredentials, Plugin, ask, parse_plugin
+from glasswarden.cluster.client import NoAccess
+from glasswarden.cluster.kubeconfig import ExecCredentials, Plugin, ask, parse_plugin
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"

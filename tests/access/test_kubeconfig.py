@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from glasswarden.cluster.apiserver import Access, NoAccess
-from glasswarden.cluster.exec_credentials import ExecCredentials
-from glasswarden.cluster.kubeconfig import access_from
+from glasswarden.cluster.client import Access, NoAccess
+from glasswarden.cluster.kubeconfig import ExecCredentials, access_from
 
 SERVER = "https://api.example:6443"
 

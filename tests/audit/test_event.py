@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from glasswarden.audit.event import NotAnEvent, parse_event, parse_events
-from glasswarden.audit.testimony import failed_open, records_in
+from glasswarden.audit.event import NotAnEvent, failed_open, parse_event, parse_events, records_in
 from tests.audit.builders import audit_document, audit_event
 
 ID = "019ca945-0a00-7000-8000-000000000001"

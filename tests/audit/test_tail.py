@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.audit.tail import Tail
+from glasswarden.audit.files import Tail
 from tests.audit.builders import audit_document
 
 

@@ -11,7 +11,7 @@ import pytest
 from cryptography import x509
 
 from certs.authority import BACKDATE, new_authority, new_serving_pair
-from certs.folder import Folder, issue_into
+from certs.files import Folder, issue_into
 
 NOW = datetime.now(UTC)
 

@@ -6,7 +6,7 @@ import pytest
 
 from certs.configurations import BREAK_GLASS, OURS, Condition, publish
 from tests.policy.builders import a_policy
-from webhook.registration import Endpoint, configurations
+from webhook.registration.configurations import Endpoint, configurations
 
 VALIDATING, MUTATING = OURS
 GLASS = "breakGlass: {rules: [{name: all, users: [responder]}]}"

@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from certs.files import AUTHORITIES, CERTIFICATE, KEY, StateUnreadable, files_of, parse_state
-from certs.folder import Folder
+from certs.files import (
+    AUTHORITIES,
+    CERTIFICATE,
+    KEY,
+    Folder,
+    StateUnreadable,
+    files_of,
+    parse_state,
+)
 from certs.rotation import State
 from tests.certs.builders import NOW, overlapping, publishing, steady
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from glasswarden.cli.main import main
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
 from tests.cluster.applications import by_flux, deployment
 from tests.correlator.audit.recorded import FOLDER, LOG, documents
 from tests.ledger.builders import an_opening, records_of

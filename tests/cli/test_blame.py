@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from glasswarden.cli.main import main
-from glasswarden.ledger.sqlite import open_sqlite
-from tests.correlator.blame.test_blame import IMAGE, a_deployment
-from tests.correlator.link.builders import wrote
+from glasswarden.ledger.sqlite.file import open_sqlite
+from tests.correlator.attribution.builders import wrote
+from tests.correlator.test_blame import IMAGE, a_deployment
 from tests.ledger.builders import an_opening, records_of
 
 PROVEN = "responder      2026-03-01 12:05  INC-42: checkout is down"

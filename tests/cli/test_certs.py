@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 import pytest
 
-from certs.folder import issue_into
-from glasswarden.cli.duration import DURATION, spelled
+from certs.files import issue_into
+from glasswarden.cli.options import FRACTIONAL_DURATION, spelled
 from tests.cli.test_main import run
 
 
@@ -73,13 +73,13 @@ def test_an_empty_folder_says_how_to_fill_it(tmp_path: Path) -> None:
     ],
 )
 def test_durations_are_read(text: str, length: timedelta) -> None:
-    assert DURATION.convert(text, None, None) == length
+    assert FRACTIONAL_DURATION.convert(text, None, None) == length
 
 
 @pytest.mark.parametrize("text", ["", "90", "d", "-1d", "1 d", "1w"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="no duration"):
-        DURATION.convert(text, None, None)
+        FRACTIONAL_DURATION.convert(text, None, None)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from glasswarden.cli.main import main
 from glasswarden.kube.objects import Object
 from tests.correlator.builders import owned
-from tests.correlator.test_imports import WHOLE
+from tests.correlator.sources.test_imports import WHOLE
 from tests.kube.builders import a_deployment, an_entry, an_object
 
 REPLICAS = "/spec/replicas"

@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from click.testing import CliRunner, Result
 
-from correlator.classify import Scene
-from correlator.declared import Address, Release
-from correlator.filters import Filter
+from correlator.classify.rule import Scene
+from correlator.declared.git import Address
+from correlator.declared.render import Release
+from correlator.finding import Filter
 from correlator.finding import Result as Findings
-from correlator.linking import unlinked
+from correlator.linker import unlinked
 from correlator.live.source import Scope
-from glasswarden.cli.drift.request import Request
-from glasswarden.cli.drift.watching import _seen
+from glasswarden.cli.drift import _seen
+from glasswarden.cli.inspection import Request
 from glasswarden.cli.main import main
 from glasswarden.kube.objects import Object
-from glasswarden.ledger.mask_keys import make_mask, open_masks
+from glasswarden.ledger.keys import make_mask, open_masks
 from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
 from glasswarden.policy.policy import DEFAULT
+from tests.correlator.attribution.builders import UID, at, wrote
 from tests.correlator.builders import owned
-from tests.correlator.link.builders import UID, at, wrote
 from tests.kube.builders import a_deployment, an_entry, an_object
 from tests.ledger.builders import an_opening, records_of
 
 if TYPE_CHECKING:
-    from correlator.causes import Causes
-    from correlator.follow import Follower
+    from correlator.inspection.attribute import Causes
+    from correlator.inspection.follow import Follower
 
 REPLICAS = "/spec/replicas"
 EVIL = "\x1b[2J|`web`"

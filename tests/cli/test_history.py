@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 
 from glasswarden.cli.main import main
 from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.sqlite import open_sqlite
-from tests.correlator.history.test_chain import DENIED, REPLICAS, RESPONDER, a_live
-from tests.correlator.link.builders import wrote
+from glasswarden.ledger.sqlite.file import open_sqlite
+from tests.correlator.attribution.builders import wrote
+from tests.correlator.test_field_history import DENIED, REPLICAS, RESPONDER, a_live
 from tests.ledger.builders import an_opening, records_of
 
 KUBECTL = """#!/bin/sh

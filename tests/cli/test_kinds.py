@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasswarden.cli.kinds import KindUnknown, kind_of
+from glasswarden.cli.options import KindUnknown, kind_of
 
 
 @pytest.mark.parametrize(

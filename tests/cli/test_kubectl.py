@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.cli.kubectl import Kubectl, KubectlFailed
+from glasswarden.cli.options import Kubectl, KubectlFailed
 
 
 @pytest.mark.parametrize(

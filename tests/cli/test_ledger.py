@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from glasswarden.cli.main import main
-from glasswarden.ledger.address import keys_beside, open_ledger
+from glasswarden.ledger.chain import FILE, Signer, make_signer, open_signer
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.open import keys_beside, open_ledger
 from glasswarden.ledger.record import seal
-from glasswarden.ledger.signing import FILE, Signer, make_signer, open_signer
 from tests.ledger.builders import an_attempt
 from tests.ledger.fsck.builders import STRANGER, Intruder, Writer, some_attempts
 from tests.ledger.fsck.test_witness import an_event, as_log
@@ -170,7 +170,7 @@ class TestProgress:
     @pytest.mark.usefixtures("chains")
     def test_it_is_told_at_a_terminal(self, address: str) -> None:
         seen, terminal = os.openpty()
-        script = "from glasswarden.cli.ledger import progress; progress.EVERY_SECONDS = 0"
+        script = "from glasswarden.cli.ledger import fsck; fsck.EVERY_SECONDS = 0"
         assert self.run(script, "--ledger", address, stderr=terminal) == 0
         told = os.read(seen, 10_000).decode()
         assert "302 records in 1 of 3 chains, " in told

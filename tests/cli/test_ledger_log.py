@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from glasswarden.cli.ledger.log_table import lines_of, row_of, widths_of
+from glasswarden.cli.ledger.log import lines_of, row_of, widths_of
 from glasswarden.cli.main import main
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Attempt, ChangedField, Cut, read_record
-from glasswarden.ledger.sqlite import open_sqlite
-from glasswarden.printable import width_of
+from glasswarden.ledger.sqlite.file import open_sqlite
+from glasswarden.terminal import width_of
 from tests.ledger.builders import TIME, an_attempt, an_opening, records_of
 from tests.ledger.fsck.builders import Intruder
 

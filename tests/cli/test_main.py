@@ -11,7 +11,7 @@ import pytest
 
 from glasswarden import __version__
 from glasswarden.cli.main import COMMANDS
-from glasswarden.ledger.sqlite.schema import APPLICATION
+from glasswarden.ledger.sqlite.file import APPLICATION
 
 SCRIPTS = Path(sys.executable).parent
 

@@ -12,7 +12,7 @@ import pytest
 from glasswarden.demo.story import recorded_story
 from glasswarden.keys.folder import new_key, read_ring
 from glasswarden.policy.breakglass.names import GRANT, REASON
-from glasswarden.policy.breakglass.stamp import issue
+from glasswarden.policy.breakglass.tokens import issue
 from tests.cli.test_main import run
 from tests.policy.breakglass.builders import HOUR, a_stamp
 from tests.webhook.builders import a_deployment, a_request, as_review

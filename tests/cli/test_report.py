@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from glasswarden.cli.main import main
 from glasswarden.ledger.keys import make_keys
 from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.sqlite import open_sqlite
-from tests.correlator.link.builders import UID, at, wrote
+from glasswarden.ledger.sqlite.file import open_sqlite
+from tests.correlator.attribution.builders import UID, at, wrote
 from tests.correlator.report.builders import granted
 from tests.ledger.builders import an_opening, records_of
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from correlator.episodes.episode import Changes
+from correlator.episodes.open import open_history
 from glasswarden.cli.main import main
-from glasswarden.ledger.history.address import open_history
-from glasswarden.ledger.history.episode import Changes
-from glasswarden.ledger.sqlite import open_sqlite
-from tests.correlator.link.builders import wrote
+from glasswarden.ledger.sqlite.file import open_sqlite
+from tests.correlator.attribution.builders import wrote
+from tests.correlator.episodes.builders import a_sighting
 from tests.ledger.builders import an_opening, records_of
-from tests.ledger.history.builders import a_sighting
 
 NOW = datetime.now(UTC)
 HOUR = timedelta(hours=1)

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from glasswarden.cli.simulation import tally
+from glasswarden.cli.policy import tally
 from glasswarden.policy.policy import DEFAULT, enforced
 from tests.webhook.builders import a_deployment
 

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from glasswarden.cli.times import DURATION, MOMENT, TimeUnclear, parse_moment
+from glasswarden.cli.options import DURATION, MOMENT, TimeUnclear, parse_moment
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster.guard import GLASSWARDEN
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.story import FOLDER, NAMESPACE, Manifest, Scene
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from glasswarden.cluster.apiserver import ApiServer
+from glasswarden.cluster.client import ApiServer
 from glasswarden.cluster.discovery import Resource, Served, served_by
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.kube.objects import Object, ref_of

@@ -24,9 +24,9 @@ from tests.cluster.catalogue import ARGOCD
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.gitrepository import BRANCH, GitRepository
 from tests.cluster.kubectl import isolated_environment
-from tests.cluster.patience import eventually
 from tests.cluster.probe import accepts, is_well
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
+from tests.cluster.retries import eventually
 
 NAMESPACE: Final = "argocd"
 APPLICATION: Final = "applications.argoproj.io"

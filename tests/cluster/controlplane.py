@@ -22,11 +22,11 @@ from tests.cluster.catalogue import KUBERNETES
 from tests.cluster.components import Layout, Ports
 from tests.cluster.kubeconfig import certificate_user, token_user, write_kubeconfig
 from tests.cluster.kubectl import Caller, Manifests, isolated_environment
-from tests.cluster.patience import eventually
 from tests.cluster.people import PEOPLE, Person, rbac, service_account
 from tests.cluster.pki import Authority, new_key, pem_of, write_secret
 from tests.cluster.probe import is_well
 from tests.cluster.processes import LOOPBACK, Processes, with_free_ports
+from tests.cluster.retries import eventually
 
 SERVER_NAMES: Final = (
     "kubernetes",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from glasswarden.ledger.history.address import open_history
-from glasswarden.ledger.history.episode import Episode
+from correlator.episodes.episode import Episode
+from correlator.episodes.open import open_history
 from tests.cluster.guard import GLASSWARDEN
 from tests.cluster.processes import LOOPBACK, Process, Processes, free_ports, with_free_ports
 

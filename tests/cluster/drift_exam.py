@@ -6,21 +6,23 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from correlator.classify import Scene
-from correlator.declared import Address, Release, read_declared
+from correlator.classify.rule import Scene
+from correlator.declared.git import Address
+from correlator.declared.read import read_declared
+from correlator.declared.render import Release
 from correlator.detector.detect import Detector
 from correlator.finding import Result
+from correlator.inspection.scan import Scan
 from correlator.live.cluster import ClusterLive
 from correlator.live.source import Scope
-from correlator.scan import Scan
-from glasswarden.cluster.apiserver import ApiServer
+from glasswarden.cluster.client import ApiServer
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.policy.policy import DEFAULT
 from tests.cluster.api import Api, WriteFailed
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.drift_kinds import FLUX, NAMESPACE, Case, definitions
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 Difference = tuple[str, str]
 """An object, as kind and name, and a field."""

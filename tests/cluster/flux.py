@@ -17,9 +17,9 @@ from tests.cluster.build import programs
 from tests.cluster.catalogue import KUSTOMIZE_CONTROLLER, SOURCE_CONTROLLER
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.gitrepository import BRANCH, GitRepository
-from tests.cluster.patience import eventually
 from tests.cluster.probe import is_well
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
+from tests.cluster.retries import eventually
 
 NAMESPACE: Final = "flux-system"
 KUSTOMIZATION: Final = "kustomizations.kustomize.toolkit.fluxcd.io"

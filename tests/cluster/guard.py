@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from certs.folder import Folder, issue_into
-from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.attempts import attempts_in, writes_of
+from certs.files import Folder, issue_into
+from glasswarden.ledger.open import open_ledger
 from glasswarden.ledger.record import Attempt
+from glasswarden.ledger.writes import attempts_in, writes_of
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import Caller
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
-from webhook.key_folder import make_key_folder
+from webhook.reloading import make_key_folder
 
 GLASSWARDEN = (sys.executable, "-m", "glasswarden")
 

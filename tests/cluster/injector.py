@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
-from certs.folder import issue_into
+from certs.files import issue_into
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.processes import LOOPBACK
 

@@ -12,7 +12,7 @@ from tests.cluster.argocd import Application, ArgoCD
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.flux import Flux, Kustomization
 from tests.cluster.gitrepository import GitRepository
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.test_gitops import deployment, image_of
 
 Live: TypeAlias = dict[str, Any]

@@ -24,8 +24,8 @@ from tests.cluster.flux import GIT_REPOSITORY, KUSTOMIZATION, Flux, Kustomizatio
 from tests.cluster.gitrepository import GitRepository
 from tests.cluster.guard import Guard, registered, serving
 from tests.cluster.kubectl import Edit, Result, replace
-from tests.cluster.patience import eventually
 from tests.cluster.readiness import pods_become_ready
+from tests.cluster.retries import eventually
 from tests.cluster.test_break_command import typed
 from tests.cluster.wiretap import Wiretap, tapped
 

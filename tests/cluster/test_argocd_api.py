@@ -13,7 +13,7 @@ from glasswarden.cli.main import main
 from tests.cluster.argocd import APPLICATION, NAMESPACE, PERSON, Application, ArgoCD
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.gitrepository import GitRepository
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.test_gitops import deployment
 
 IMAGE = "/spec/template/spec/containers[name=web]/image"

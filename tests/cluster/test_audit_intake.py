@@ -12,17 +12,16 @@ import pytest
 from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from certs.folder import Folder, issue_into
-from correlator.audit.intake import audit_intake
-from correlator.audit.store import EventStore
+from certs.files import Folder, issue_into
+from correlator.audit.intake import EventStore, audit_intake
 from glasswarden.audit.files import Tell, read_events
 from tests.cluster.applications import deployment
 from tests.cluster.bypasses import applied
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.correlating import Correlator, episodes
 from tests.cluster.guard import GLASSWARDEN
-from tests.cluster.patience import eventually
 from tests.cluster.processes import LOOPBACK, free_ports, with_free_ports
+from tests.cluster.retries import eventually
 
 TOKEN = "the-token-of-the-api-server"
 NEXT_TOKEN = "the-token-that-comes-after"

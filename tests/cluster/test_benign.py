@@ -9,7 +9,7 @@ from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding
 from tests.cluster.kubectl import Caller
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 REVISION = "deployment.kubernetes.io/revision"
 WEB = "deployment/web"

@@ -11,7 +11,7 @@ from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding, webhook_configuration
 from tests.cluster.kubectl import Caller, Result, replace
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 PREFIX = "breakglass.glasswarden.io/"
 POLICY = """

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from glasswarden.policy.breakglass.peek import peek
-from glasswarden.policy.breakglass.stamp import Stamp
+from glasswarden.policy.breakglass.annotations import peek
+from glasswarden.policy.breakglass.tokens import Stamp
 from glasswarden.policy.document import Day
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding
 from tests.cluster.kubectl import Caller, Result
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.test_breakglass import ASK, PREFIX, Web, done, refused
 
 ANOTHER_DAY = list(Day)[(datetime.now(UTC) + timedelta(days=3)).weekday()]

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from certs.configurations import OURS
-from certs.folder import Folder
+from certs.files import Folder, Secret
 from certs.rotation import Phase
-from certs.secret import Secret
 from glasswarden.cluster.objects import Objects, objects_from
 from tests.chaos import Note
 from tests.cluster.applications import by_flux, deployment
@@ -28,8 +27,8 @@ from tests.cluster.guard import (
 from tests.cluster.kubectl import Caller
 from tests.cluster.kubelet import mounted
 from tests.cluster.load import repeating, writing
-from tests.cluster.patience import eventually
 from tests.cluster.processes import LOOPBACK, Process, Processes, free_ports, with_free_ports
+from tests.cluster.retries import eventually
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE, SECRET = "glasswarden", "glasswarden-certs"

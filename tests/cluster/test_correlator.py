@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from correlator.episodes.episode import Episode
 from glasswarden.kube.objects import Object
-from glasswarden.ledger.history.episode import Episode
 from tests.cluster.api import Api
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.correlating import Correlator, episodes, start_correlator
 from tests.cluster.drift_exam import marked
 from tests.cluster.drift_kinds import put
-from tests.cluster.patience import eventually
 from tests.cluster.processes import Processes
+from tests.cluster.retries import eventually
 from tests.cluster.test_drift import OWNER, a_deployment, declare
 
 REPLICAS = "/spec/replicas"

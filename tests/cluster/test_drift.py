@@ -15,15 +15,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from correlator.classify import Scene
-from correlator.declared import Address, Release, fingerprint, read_declared
+from correlator.classify.rule import Scene
+from correlator.declared.git import Address
+from correlator.declared.read import fingerprint, read_declared
+from correlator.declared.render import Release
 from correlator.detector.detect import Detector
-from correlator.follow import Follower
+from correlator.inspection.follow import Follower
+from correlator.inspection.scan import Scan
 from correlator.live.cluster import ClusterLive
 from correlator.live.source import Scope
-from correlator.scan import Scan
 from glasswarden.cli.main import main
-from glasswarden.cluster.apiserver import ApiServer
+from glasswarden.cluster.client import ApiServer
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.kube.objects import Object
 from glasswarden.policy.policy import DEFAULT
@@ -44,9 +46,9 @@ from tests.cluster.drift_exam import (
 from tests.cluster.drift_kinds import FLUX, SPECIMENS, cases, definitions, put
 from tests.cluster.flux import KUSTOMIZATION, Flux
 from tests.cluster.gitrepository import GitRepository
-from tests.cluster.patience import eventually
 from tests.cluster.people import RBAC_GROUP
 from tests.cluster.pki import Authority
+from tests.cluster.retries import eventually
 
 PLACEHOLDER, AUTHORITY = (base64.b64encode(Authority().pair.certificate).decode() for _ in range(2))
 

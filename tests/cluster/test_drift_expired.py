@@ -11,16 +11,18 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from correlator import follow
-from correlator.classify import Scene
-from correlator.declared import Address, Release, read_declared
+from correlator.classify.rule import Scene
+from correlator.declared.git import Address
+from correlator.declared.read import read_declared
+from correlator.declared.render import Release
 from correlator.detector.detect import Detector
-from correlator.follow import Follower
+from correlator.inspection import follow
+from correlator.inspection.follow import Follower
+from correlator.inspection.scan import Scan
 from correlator.live import cluster as listing
 from correlator.live.cluster import ClusterLive
 from correlator.live.source import Kind, Scope
-from correlator.scan import Scan
-from glasswarden.cluster.apiserver import ApiServer, Expired
+from glasswarden.cluster.client import ApiServer, Expired
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.kube.objects import Object
 from glasswarden.policy.policy import DEFAULT
@@ -28,7 +30,7 @@ from tests.cluster.api import Api
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.drift_exam import marked
 from tests.cluster.drift_kinds import definitions, put
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.test_drift import OWNER, a_deployment, declare, drift
 
 GADGET = Kind("example.com", "v1", "Gadget")

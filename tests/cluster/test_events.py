@@ -11,7 +11,7 @@ from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding
 from tests.cluster.kubectl import Caller, Result
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 RIGHTS = Path(__file__).parents[2] / "manifests" / "base" / "rbac-webhook.yaml"
 PREFIX = "breakglass.glasswarden.io/"

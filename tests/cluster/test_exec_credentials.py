@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from glasswarden.cli.main import main
-from glasswarden.cluster.apiserver import ApiServer, Forbidden
+from glasswarden.cluster.client import ApiServer, Forbidden
 from glasswarden.cluster.kubeconfig import access_from
 from tests.cluster.controlplane import ControlPlane
 

@@ -8,7 +8,7 @@ from tests.cluster.argocd import ArgoCD
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.flux import Flux
 from tests.cluster.gitrepository import GitRepository
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 
 class Deployed(Protocol):

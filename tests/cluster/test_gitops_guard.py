@@ -17,7 +17,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.flux import Flux
 from tests.cluster.gitrepository import GitRepository
 from tests.cluster.guard import Guard, guarding
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.test_gitops import deployment, image_of
 
 

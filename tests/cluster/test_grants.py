@@ -13,7 +13,7 @@ from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN, Guard, guarding
 from tests.cluster.kubectl import Caller, Result
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 PREFIX = "breakglass.glasswarden.io/"
 POLICY = """

@@ -12,7 +12,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.correlating import Correlator, start_correlator
 from tests.cluster.guard import Guard, guarding
 from tests.cluster.kubectl import Caller
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 PREFIX = "breakglass.glasswarden.io/"
 POLICY = """

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.open import open_ledger
+from glasswarden.ledger.query import Question
 from tests.cluster.applications import Manifest, by_argocd, by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding

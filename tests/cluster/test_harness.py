@@ -10,8 +10,8 @@ import pytest
 
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import KubectlFailed, replace
-from tests.cluster.patience import eventually
 from tests.cluster.people import PEOPLE, Person
+from tests.cluster.retries import eventually
 
 DEPLOYMENT = ("create", "deployment", "web", "--image=registry.example/web:1", "--replicas=1")
 

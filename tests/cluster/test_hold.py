@@ -23,7 +23,7 @@ from tests.cluster.mending import (
     is_marked,
     is_mended,
 )
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.test_gitops import image_of
 
 pytestmark = pytest.mark.gitops

@@ -9,7 +9,7 @@ from tests.cluster.flux import Flux
 from tests.cluster.gitrepository import GitRepository
 from tests.cluster.guard import registered, serving
 from tests.cluster.mending import POLICY, SECOND, deployed_by, in_git, is_mended
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.test_gitops import image_of
 
 

@@ -10,7 +10,7 @@ from tests.cluster.applications import Manifest, by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding
 from tests.cluster.kubectl import Caller, Edit, Result, replace
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 FLUX_NAME = "kustomize.toolkit.fluxcd.io/name"
 FLUX_NAMESPACE = "kustomize.toolkit.fluxcd.io/namespace"

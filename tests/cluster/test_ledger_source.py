@@ -13,7 +13,7 @@ from tests.cluster.applications import Manifest, by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding
 from tests.cluster.kubectl import Caller, Result, replace
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 POLICY = """
 cluster: test

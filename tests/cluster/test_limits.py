@@ -13,15 +13,15 @@ from typing import Final
 
 import pytest
 
-from glasswarden.policy.file import parse_document
+from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import Policy, policy_of
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN, guarding
 from tests.cluster.kubectl import Caller
-from tests.cluster.patience import eventually
-from webhook.floor import MOST_TURNS, floor
-from webhook.registration import Endpoint, PolicyTooLarge, Service, configurations
+from tests.cluster.retries import eventually
+from webhook.registration.configurations import Endpoint, PolicyTooLarge, Service, configurations
+from webhook.registration.fallback_policy import MOST_TURNS, floor
 
 HEAD: Final = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
 ENDPOINT: Final = Endpoint(Service("glasswarden", "glasswarden"), b"", "0" * 32)

@@ -31,7 +31,7 @@ from tests.cluster.link_exam import (
     place_of,
     write_declared,
 )
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 POLICY = """
 cluster: {}

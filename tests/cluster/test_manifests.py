@@ -21,7 +21,7 @@ from tests.cluster.correlating import episodes, start_correlator
 from tests.cluster.definitions import CERT_MANAGER, PROMETHEUS_OPERATOR, DefinitionsOutOfReach
 from tests.cluster.guard import guarding
 from tests.cluster.kubectl import Caller
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 OVERLAYS = sorted(path.name for path in (MANIFESTS / "overlays").iterdir())

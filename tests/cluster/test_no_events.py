@@ -8,7 +8,7 @@ from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import guarding
 from tests.cluster.kubectl import Caller
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 
 @pytest.mark.parametrize(

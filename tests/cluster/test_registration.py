@@ -11,7 +11,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, registered, serving
 from tests.cluster.kubectl import Caller
 from tests.cluster.wiretap import Wiretap, tapped
-from webhook.lane import parse_head
+from webhook.server.fast_http import parse_head
 
 POLICY = """
 reservedNamespaces: [reserved-*]

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from correlator.declared import Address, DeclaredUnreadable, Manifests, Release, read_declared
+from correlator.declared.errors import DeclaredUnreadable
+from correlator.declared.git import Address
+from correlator.declared.manifests import Manifests
+from correlator.declared.read import read_declared
+from correlator.declared.render import Release
 from tests.cluster.controlplane import ControlPlane
 
 BASE = """\

@@ -21,14 +21,14 @@ import pytest
 import urllib3
 
 from glasswarden.keys.folder import key_files, new_key
-from glasswarden.policy.breakglass.peek import peek
-from glasswarden.policy.breakglass.stamp import Stamp
+from glasswarden.policy.breakglass.annotations import peek
+from glasswarden.policy.breakglass.tokens import Stamp
 from tests.cluster.api import MERGE_PATCH, Api, WriteFailed
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN, Guard, serving, webhook_configuration
 from tests.cluster.kubectl import Caller, Result
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 PREFIX = "breakglass.glasswarden.io/"
 POLICY = """

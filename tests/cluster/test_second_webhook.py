@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from glasswarden.policy.breakglass.peek import peek
-from glasswarden.policy.breakglass.stamp import Stamp
+from glasswarden.policy.breakglass.annotations import peek
+from glasswarden.policy.breakglass.tokens import Stamp
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import Guard, guarding
 from tests.cluster.injector import MARK, SIDECAR, injecting
 from tests.cluster.kubectl import Caller, Result
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 PREFIX = "breakglass.glasswarden.io/"
 POLICY = """

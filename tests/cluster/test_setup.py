@@ -16,7 +16,7 @@ from tests.cluster.catalogue import KUSTOMIZE_CONTROLLER
 from tests.cluster.conftest import skip_unless_built
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN, guarding
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.cluster.test_manifests import MANIFESTS, OVERLAYS, apply, build
 
 NAMESPACE = "glasswarden"

@@ -4,13 +4,13 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from certs.folder import issue_into
+from certs.files import issue_into
 from tests.certs.builders import HOSTS
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import registered
-from tests.cluster.patience import eventually
 from tests.cluster.processes import LOOPBACK, free_ports
+from tests.cluster.retries import eventually
 
 
 def test_failed_calls_and_fail_opens_are_counted_by_the_api_server(

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from certs.configurations import OURS
+from correlator.episodes.episode import Episode
 from glasswarden.cluster.objects import ClusterUnreachable
-from glasswarden.ledger.history.episode import Episode
 from glasswarden.setup.local import ask_no_more
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.correlating import episodes
 from tests.cluster.guard import GLASSWARDEN
 from tests.cluster.kubectl import Caller
-from tests.cluster.patience import eventually
 from tests.cluster.processes import free_ports
+from tests.cluster.retries import eventually
 
 
 @contextmanager

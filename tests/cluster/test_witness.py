@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from glasswarden.ledger.address import file_of
+from glasswarden.ledger.open import file_of
 from glasswarden.ledger.record import Attempt
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane

@@ -1,6 +1,6 @@
 """Declared and live objects for tests that name only what matters to them."""
 
-from correlator.declared.documents import Declared
+from correlator.declared.manifests import Declared
 from correlator.detector.detect import Detector
 from correlator.finding import Finding
 from glasswarden.kube.compare import ABSENT

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from correlator.attribution.link import Confidence, Link, State
 from correlator.finding import (
     HIDDEN,
     PART,
@@ -19,11 +20,10 @@ from correlator.finding import (
     result_as_json,
     without_secrets,
 )
-from correlator.link.link import Confidence, Link, State
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, parse_path
-from glasswarden.policy.file import parse_document
+from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import DEFAULT, policy_of
 
 WEB = Ref("apps", "v1", "Deployment", "prod", "web", "u1")

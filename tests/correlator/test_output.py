@@ -5,7 +5,8 @@ from unicodedata import east_asian_width
 
 import pytest
 
-from correlator.classify import Scene, classified
+from correlator.classify.rule import Scene
+from correlator.classify.rules import classified
 from correlator.finding import Finding, Incomplete, Result
 from correlator.output.markdown import render_markdown
 from correlator.output.table import render_table
@@ -13,8 +14,8 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, parse_path
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.printable import printable
-from tests.correlator.test_classify import NOW, a_finding
+from glasswarden.terminal import printable
+from tests.correlator.classify.test_rules import NOW, a_finding
 
 EVIL = "\x1b[2Jweb|\u202e`<b>`\n"
 

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from glasswarden.demo.errors import StoryDiffers
-from glasswarden.demo.retelling import Response, Retelling, parse_answer
+from glasswarden.demo.story import Response, Retelling, StoryDiffers, parse_answer
 
 ANNOTATIONS = "/metadata/annotations/breakglass.glasswarden.io"
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from glasswarden.kube.managed import FieldsV1, render_step
+from glasswarden.kube.managed_fields import FieldsV1, render_step
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import Path, parse_path
 

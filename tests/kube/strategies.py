@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from glasswarden.kube.objects import Object
-from glasswarden.kube.path_syntax import Scalar
-from glasswarden.kube.paths import Index, Key, Member, Order, Path, Select, Step, path_of
+from glasswarden.kube.paths import Index, Key, Member, Order, Path, Scalar, Select, Step, path_of
 from tests.kube.builders import a_custom_object, a_pod, an_entry, managed_by
 
 Json = Any

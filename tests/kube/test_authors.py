@@ -2,8 +2,8 @@
 
 import pytest
 
-from glasswarden.kube.authors import Author, Authors
-from glasswarden.kube.managed import Entry, entries_of, writers_between
+from glasswarden.kube.diff import Author, Authors
+from glasswarden.kube.managed_fields import Entry, entries_of, writers_between
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import parse_path
 from tests.kube.builders import an_entry, an_object, managed_by

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from glasswarden.kube.apply import apply_changes
-from glasswarden.kube.diff import ABSENT, Change, changes, is_covered, touches
+from glasswarden.kube.compare import ABSENT, value_at
+from glasswarden.kube.diff import Change, changes, is_covered, touches, without_noise
 from glasswarden.kube.equality import identical
-from glasswarden.kube.lookup import value_at
-from glasswarden.kube.noise import without_noise
 from glasswarden.kube.objects import Object
-from glasswarden.kube.path_patterns import parse_pattern
+from glasswarden.kube.patch import apply_changes
 from glasswarden.kube.paths import Order, parse_path
+from glasswarden.kube.patterns import parse_pattern
 from tests.kube.builders import (
     a_custom_object,
     a_deployment,

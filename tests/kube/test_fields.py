@@ -2,8 +2,7 @@
 
 import pytest
 
-from glasswarden.kube.diff import changes
-from glasswarden.kube.fields import changed_fields
+from glasswarden.kube.diff import changed_fields, changes
 from glasswarden.kube.objects import Object, ref_of
 from tests.kube.builders import a_custom_object, a_deployment, a_pod, an_object
 

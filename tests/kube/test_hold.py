@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glasswarden.kube.diff import Change, changes, touches
-from glasswarden.kube.fields import changed_fields
+from glasswarden.kube.compare import value_at
+from glasswarden.kube.diff import Change, changed_fields, changes, touches
 from glasswarden.kube.hold import held
-from glasswarden.kube.lookup import value_at
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import Index, Order, Path, parse_path, path_of
 from tests.kube.builders import a_deployment, a_pod, an_object, managed_by

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from glasswarden.kube.identity import are_aligned, identified
+from glasswarden.kube.schema import are_aligned, identified
 
 A, B = {"name": "a", "value": 1}, {"name": "b", "value": 2}
 ALIKE = [{"name": True}, {"name": 1}]

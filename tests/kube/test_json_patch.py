@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from glasswarden.kube.equality import identical
-from glasswarden.kube.json_patch import json_patch
 from glasswarden.kube.objects import Object
+from glasswarden.kube.patch import json_patch
 from tests.json_patches import apply_patch
 from tests.kube.strategies import json_maps
 

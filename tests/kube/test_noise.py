@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from glasswarden.kube.noise import without_noise
+from glasswarden.kube.diff import without_noise
 from glasswarden.kube.objects import Object
 from tests.kube.builders import an_object
 

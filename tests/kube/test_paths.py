@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 
-from glasswarden.kube.path_syntax import PathError
 from glasswarden.kube.paths import (
     LONGEST_REMEMBERED,
     MOST_REMEMBERED,
@@ -13,6 +12,7 @@ from glasswarden.kube.paths import (
     Member,
     Order,
     Path,
+    PathError,
     Select,
     parse_path,
     path_of,

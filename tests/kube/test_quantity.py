@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glasswarden.kube.quantity import (
+from glasswarden.kube.equality import (
     QuantityError,
     parse_quantity,
     same_int_or_string,

@@ -8,8 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
 from glasswarden.keys.ring import Key, Ring
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.checkpoints import opening
+from glasswarden.ledger.chain import Chain, Signer, opening
 from glasswarden.ledger.keys import Keys
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import (
@@ -24,7 +23,6 @@ from glasswarden.ledger.record import (
     Tombstone,
     new_id,
 )
-from glasswarden.ledger.signing import Signer
 
 TIME = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SIGNER = Signer(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))

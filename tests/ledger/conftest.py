@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import pytest
 
-from glasswarden.ledger.address import migrate_ledger, open_ledger
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.open import migrate_ledger, open_ledger
 from tests.postgres_server import new_database
 
 Opener: TypeAlias = Callable[[], Ledger]

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.errors import HoldAdded, LedgerConflict, RecordMalformed
 from glasswarden.ledger.ledger import Ledger, LegalHold
-from glasswarden.ledger.question import LONGEST, Question, fields_of, indexed
-from glasswarden.ledger.reading import record_in
+from glasswarden.ledger.open import open_ledger
+from glasswarden.ledger.query import LONGEST, Question, fields_of, indexed
 from glasswarden.ledger.record import Attempt, ChangedField, Damaged, Head, Kept, Record
+from glasswarden.ledger.writes import record_in
 from tests.ledger.builders import (
     TIME,
     a_chain,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.ledger.secret_files import create_once
+from glasswarden.ledger.chain import create_once
 from tests.ledger.builders import an_attempt, records_of
 from tests.ledger.test_spool import a_spool
 

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from glasswarden.ledger.follow import Follower
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.writes import Follower
 from tests.ledger.builders import TIME, an_attempt, records_of
 
 

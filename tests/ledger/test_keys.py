@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from glasswarden.keys.folder import rotate
+from glasswarden.ledger.chain import FILE, is_signed
 from glasswarden.ledger.errors import KeyUnusable
-from glasswarden.ledger.keys import make_keys, open_keys
-from glasswarden.ledger.mask_keys import PREFIX
-from glasswarden.ledger.signing import FILE, is_signed
+from glasswarden.ledger.keys import PREFIX, make_keys, open_keys
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 DIGEST = "ab" * 32

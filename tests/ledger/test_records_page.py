@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from glasswarden.ledger import record
-from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.fsck.findings import Finding
+from glasswarden.ledger.open import open_ledger
 from glasswarden.ledger.transfer import exported
 from tests.ledger.builders import SIGNER
 from tests.ledger.fsck.builders import STRANGER, two_chains

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from glasswarden.ledger.errors import SpoolDamaged, SpoolUnusable
-from glasswarden.ledger.lines import line_of
 from glasswarden.ledger.record import Record
-from glasswarden.ledger.spool import Spool, left_overs, new_spool
+from glasswarden.ledger.spool import Spool, left_overs, line_of, new_spool
 from tests.ledger.builders import a_chain, an_attempt
 
 AMPLE = 1_000_000

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from glasswarden.ledger.address import keys_beside, open_ledger
 from glasswarden.ledger.errors import (
     AddressInvalid,
     LaterTables,
@@ -19,11 +18,11 @@ from glasswarden.ledger.errors import (
     MigrationNeeded,
     RecordMalformed,
 )
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.open import keys_beside, open_ledger
+from glasswarden.ledger.query import Question
 from glasswarden.ledger.sqlite.driver import SqliteLedger
-from glasswarden.ledger.sqlite.file import migrate_sqlite, open_sqlite
-from glasswarden.ledger.sqlite.questions import statement_of
-from glasswarden.ledger.sqlite.schema import VERSION
+from glasswarden.ledger.sqlite.file import VERSION, migrate_sqlite, open_sqlite
+from glasswarden.ledger.sqlite.storage import statement_of
 from tests.ledger.builders import TIME, an_attempt, records_of
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from glasswarden.ledger.errors import LedgerUnavailable
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.query import Question
 from glasswarden.ledger.sqlite.file import open_sqlite
-from glasswarden.ledger.sqlite.turns import Turns, TurnTimeout
+from glasswarden.ledger.sqlite.session import Turns, TurnTimeout
 from tests.ledger.builders import an_attempt, records_of
 
 
@@ -87,7 +87,7 @@ def test_a_ledger_whose_turn_does_not_come_is_unavailable(path: Path, other: Tur
 HOLDER = """
 import sys, time
 from pathlib import Path
-from glasswarden.ledger.sqlite.turns import Turns
+from glasswarden.ledger.sqlite.session import Turns
 with Turns(Path(sys.argv[1]), 5).taken():
     print("mine", flush=True)
     time.sleep(600)

@@ -37,7 +37,7 @@ def test_a_full_volume_refuses_the_batch_and_keeps_what_it_had(volume: Path) -> 
 import os
 from pathlib import Path
 from glasswarden.ledger.errors import LedgerUnavailable
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.query import Question
 from glasswarden.ledger.sqlite import open_sqlite
 from tests.ledger.builders import a_chain, an_attempt
 
@@ -81,7 +81,7 @@ def test_a_read_only_volume_can_be_read_and_says_that_it_cannot_be_written(
 import os, subprocess
 from pathlib import Path
 from glasswarden.ledger.errors import LedgerUnavailable
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.query import Question
 from glasswarden.ledger.sqlite import open_sqlite
 from tests.ledger.builders import an_attempt, records_of
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.ledger.address import open_ledger
-from glasswarden.ledger.clerk import clerk_of
+from glasswarden.ledger.chain import clerk_of
 from glasswarden.ledger.ledger import Ledger, LegalHold
-from glasswarden.ledger.legal_hold import lift_hold, put_hold
-from glasswarden.ledger.lines import line_of
+from glasswarden.ledger.open import open_ledger
+from glasswarden.ledger.retention import lift_hold, put_hold
+from glasswarden.ledger.spool import line_of
 from glasswarden.ledger.transfer import BATCH, LineRejected, exported, imported
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 from tests.ledger.conftest import Opener

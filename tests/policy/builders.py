@@ -3,15 +3,17 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from glasswarden.kube.diff import ABSENT, Change
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.diff import Change
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import parse_path
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.file import parse_document
+from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import DEFAULT, Policy, policy_of
-from glasswarden.policy.write import Actor, Operation, Write
+from glasswarden.policy.types import Actor, Operation
+from glasswarden.policy.write import Write
 
 FLUX = Owner("flux", "shop", "flux-system", "Kustomization")
 ARGOCD = Owner("argocd", "shop", "argocd", "Application")

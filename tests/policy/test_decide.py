@@ -6,13 +6,12 @@ import msgspec
 import pytest
 
 from glasswarden.kube.diff import Change
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.owners import Owner
 from glasswarden.kube.paths import parse_path
 from glasswarden.policy.decide import CLAUSES
 from glasswarden.policy.decision import Clause, Verdict
-from glasswarden.policy.mode import Mode
-from glasswarden.policy.write import Actor, Operation
+from glasswarden.policy.types import Actor, Mode, Operation
 from tests.policy.builders import (
     ARGOCD,
     ARGOCD_CONTROLLER,

@@ -2,11 +2,11 @@
 
 import pytest
 
+from glasswarden.policy.decide import without_record
 from glasswarden.policy.decision import Clause, Decision, Verdict
 from glasswarden.policy.document import EMPTY, Document, Outage, WithoutRecord
-from glasswarden.policy.mode import Mode
-from glasswarden.policy.outage import without_record
 from glasswarden.policy.policy import DEFAULT, policy_of
+from glasswarden.policy.types import Mode
 from tests.policy.builders import a_write
 
 ALLOW, REFUSE = WithoutRecord.ALLOW, WithoutRecord.REFUSE

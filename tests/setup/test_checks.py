@@ -6,25 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.ledger.address import open_ledger
-from glasswarden.setup.checks import figures
-from glasswarden.setup.checks.finding import Finding, Health
-from glasswarden.setup.checks.ledger import ledger, room
+from glasswarden.ledger.open import open_ledger
+from glasswarden.setup import doctor
+from glasswarden.setup.doctor import Finding, Health, ledger, room
 from tests.certs.builders import NOW
 from tests.ledger.fsck.builders import two_chains
 
 DAY = 86_400.0
 
 
-def read(**values: float) -> figures.Figures:
+def read(**values: float) -> doctor.Figures:
     """Return figures as the webhook serves them."""
-    return figures.figures_of("".join(f"glasswarden_{k} {v}\n" for k, v in values.items()))
+    return doctor.figures_of("".join(f"glasswarden_{k} {v}\n" for k, v in values.items()))
 
 
 def test_series_are_added_up() -> None:
     text = 'glasswarden_unrecorded_writes_total{outcome="allowed"} 2\n'
     text += 'glasswarden_unrecorded_writes_total{outcome="refused"} 3\n'
-    assert figures.figures_of(text) == {"glasswarden_unrecorded_writes_total": 5.0}
+    assert doctor.figures_of(text) == {"glasswarden_unrecorded_writes_total": 5.0}
 
 
 @pytest.mark.parametrize(
@@ -48,16 +47,16 @@ def test_series_are_added_up() -> None:
         ),
     ],
 )
-def test_recording(found: figures.Figures, health: Health, says: str) -> None:
-    finding = figures.recording(found)
+def test_recording(found: doctor.Figures, health: Health, says: str) -> None:
+    finding = doctor.recording(found)
     assert finding.health is health
     assert says in finding.says
     assert bool(finding.advice) is (health is not Health.WELL)
 
 
 def test_a_policy_file_that_cannot_be_used_is_ill() -> None:
-    assert figures.policy_in_force(read(policy_refused=1)).health is Health.ILL
-    assert figures.policy_in_force(read(policy_refused=0)).health is Health.WELL
+    assert doctor.policy_in_force(read(policy_refused=1)).health is Health.ILL
+    assert doctor.policy_in_force(read(policy_refused=0)).health is Health.WELL
 
 
 @pytest.mark.parametrize(
@@ -86,8 +85,8 @@ def test_a_policy_file_that_cannot_be_used_is_ill() -> None:
         ),
     ],
 )
-def test_keys(found: figures.Figures, health: Health, says: str) -> None:
-    finding = figures.keys(found, NOW)
+def test_keys(found: doctor.Figures, health: Health, says: str) -> None:
+    finding = doctor.keys(found, NOW)
     assert finding.health is health
     assert says in finding.says
 
@@ -96,7 +95,7 @@ def test_keys(found: figures.Figures, health: Health, says: str) -> None:
 def test_the_certificate_that_is_served(days: int, health: Health) -> None:
     expiry = (NOW + timedelta(days=days)).timestamp()
     found = read(certificate_expiry_timestamp_seconds=expiry)
-    assert figures.served(found, NOW).health is health
+    assert doctor.served(found, NOW).health is health
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,18 @@ import pytest
 
 from certs.rotation import State
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.setup.checks.finding import Health
-from glasswarden.setup.doctor import certificate, clock, conditions, correlator, made_from, trust
+from glasswarden.setup.doctor import (
+    Health,
+    certificate,
+    clock,
+    conditions,
+    correlator,
+    made_from,
+    trust,
+)
 from tests.certs.builders import HOSTS, NOW, publishing, steady
 from tests.policy.builders import a_policy
-from webhook.registration import Endpoint, validating_configuration
+from webhook.registration.configurations import Endpoint, validating_configuration
 
 
 def registered(state: State, policy: str = "") -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from glasswarden.policy.file import parse_document
-from glasswarden.policy.mode import Mode
+from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import Policy, policy_of
+from glasswarden.policy.types import Mode
 from glasswarden.setup.proposal import propose
 from glasswarden.setup.survey import ArgoCDFound, Stranger, Survey, user_of
 

@@ -4,9 +4,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.open import open_ledger
 from tests.ledger.chains import bodies_of
 from tests.webhook.workers import Answers
 

@@ -12,24 +12,22 @@ from typing import Any, Final
 
 from glasswarden.keys.ring import Ring
 from glasswarden.kube.objects import annotations_of, labels_of, metadata_of
-from glasswarden.policy.actor import Actor
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.notes import OpenGrants, notes_of
-from glasswarden.policy.breakglass.stamp import Stamp
+from glasswarden.policy.breakglass.annotations import OpenGrants, notes_of
+from glasswarden.policy.breakglass.tokens import Stamp
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.operation import Operation
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.stamping import marks_for
+from glasswarden.policy.types import Actor, Operation
 from glasswarden.policy.write import Write
 from tests.policy.breakglass.builders import RING
 from tests.policy.builders import NOW
 from tests.webhook.builders import FLUX_LABELS, Object
+from webhook.context import Tally, grantee_of
 from webhook.mutation import patch_of, signed_marks
-from webhook.reading import grantee_of
 from webhook.review import Options, Request, Resource, UserInfo
-from webhook.tally import Tally
-from webhook.writes import write_of
+from webhook.write_builder import write_of
 
 Texts = Mapping[str, str | None]
 """Annotations by their short names; nothing takes one off."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from certs.folder import Folder
+from certs.files import Folder
 from glasswarden.demo.stage import HOST, Stage, open_stage
 
 

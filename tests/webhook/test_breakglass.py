@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from glasswarden.keys.ring import Key, Ring
-from glasswarden.kube.release import LAST_APPLIED
-from glasswarden.policy.actor import Actor
-from glasswarden.policy.breakglass.grant import Act
-from glasswarden.policy.breakglass.notes import OpenGrants
-from glasswarden.policy.breakglass.stamp import issue
+from glasswarden.kube.hold import LAST_APPLIED
+from glasswarden.policy.breakglass.annotations import OpenGrants
+from glasswarden.policy.breakglass.tokens import Act, issue
 from glasswarden.policy.decision import Clause, Decision
+from glasswarden.policy.types import Actor
 from tests.policy.breakglass.builders import (
     KEY,
     LEAD,

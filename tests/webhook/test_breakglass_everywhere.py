@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from glasswarden.policy.breakglass.grant import Act
+from glasswarden.policy.breakglass.tokens import Act
 from glasswarden.policy.decision import Clause
 from tests.policy.breakglass.builders import OUTSIDER, RESPONDER
 from tests.policy.builders import a_policy

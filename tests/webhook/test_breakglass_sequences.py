@@ -22,10 +22,9 @@ from hypothesis.stateful import (
 
 from glasswarden.keys.ring import Key, Ring
 from glasswarden.kube.objects import metadata_of
-from glasswarden.policy.actor import Actor
-from glasswarden.policy.breakglass.grant import Act
-from glasswarden.policy.breakglass.stamp import Stamp
+from glasswarden.policy.breakglass.tokens import Act, Stamp
 from glasswarden.policy.decision import Clause, Decision
+from glasswarden.policy.types import Actor
 from tests.policy.breakglass.builders import KEY, LEAD, OUTSIDER, RESPONDER, SECOND
 from tests.policy.builders import DEVELOPER, FLUX_CONTROLLER, NOW, a_policy
 from tests.webhook.model import Texts, a_deployment, a_namespace, a_server

@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasswarden.policy.breakglass.grant import Act
+from glasswarden.policy.breakglass.tokens import Act
 from glasswarden.policy.decision import Decision
 from tests.policy.breakglass.builders import OUTSIDER, RESPONDER, SECOND
 from tests.policy.builders import FLUX_CONTROLLER, a_policy

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from glasswarden.policy.breakglass.grant import Act
+from glasswarden.policy.breakglass.tokens import Act
 from tests.policy.breakglass.builders import LEAD, OUTSIDER, RESPONDER, SECOND
 from tests.policy.builders import DEVELOPER, NOW, a_policy
 from tests.webhook.model import Server, a_server

@@ -17,10 +17,10 @@ from glasswarden.demo.story import recorded_story
 from glasswarden.ledger.record import Head, Record
 from tests.ledger.builders import KEYS
 from webhook.admission import Admission
-from webhook.errors import RequestRefused
-from webhook.ledger_link import InlineLink
-from webhook.recorder import Recorder
-from webhook.rules import Rules
+from webhook.recording.recorder import Recorder
+from webhook.recording.store import InlineLink
+from webhook.reloading import Rules
+from webhook.review import RequestRefused
 
 TRIES = int(os.environ.get("GLASSWARDEN_FUZZ", "100000"))
 

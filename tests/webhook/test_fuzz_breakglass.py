@@ -12,7 +12,7 @@ import pytest
 
 from glasswarden.keys.folder import new_key
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.stamp import issue, read
+from glasswarden.policy.breakglass.tokens import issue, read
 from tests.ledger.builders import KEYS
 from tests.policy.breakglass.builders import a_stamp
 from tests.policy.builders import NOW
@@ -20,13 +20,12 @@ from tests.webhook.builders import a_deployment, a_request, as_review
 from tests.webhook.test_fuzz import MUTATIONS, Forgetful
 from tests.webhook.test_mutation import ASK, POLICY
 from webhook.admission import Admission
-from webhook.errors import RequestRefused
-from webhook.grant_keys import PREFIX, GrantKeys
-from webhook.ledger_link import InlineLink
+from webhook.context import Reader
 from webhook.mutation import Mutation
-from webhook.reading import Reader
-from webhook.recorder import Recorder
-from webhook.rules import Rules
+from webhook.recording.recorder import Recorder
+from webhook.recording.store import InlineLink
+from webhook.reloading import PREFIX, GrantKeys, Rules
+from webhook.review import RequestRefused
 
 TRIES = int(os.environ.get("GLASSWARDEN_FUZZ", "20000"))
 

@@ -9,15 +9,14 @@ from typing import Any, Final
 import pytest
 
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.stamp import Stamp, issue, read
+from glasswarden.policy.breakglass.tokens import Stamp, issue, read
 from tests.json_patches import apply_patch
 from tests.policy.breakglass.builders import RING, a_stamp
 from tests.policy.builders import FLUX_CONTROLLER, a_policy
 from tests.webhook.builders import Object, a_deployment, a_review
-from webhook.grant_keys import GrantKeys
+from webhook.context import Reader
 from webhook.mutation import Mutation
-from webhook.reading import Reader
-from webhook.rules import Rules
+from webhook.reloading import GrantKeys, Rules
 
 FLUX: Final = {"username": FLUX_CONTROLLER.name}
 REPLICAS: Final = "/spec/replicas"

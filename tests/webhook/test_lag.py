@@ -12,7 +12,7 @@ import pytest
 
 from glasswarden.keys.folder import new_key
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.stamp import issue
+from glasswarden.policy.breakglass.tokens import issue
 from tests.ledger.builders import KEYS
 from tests.policy.breakglass.builders import a_stamp
 from tests.policy.builders import NOW
@@ -20,14 +20,12 @@ from tests.webhook.builders import Object, a_deployment, a_review
 from tests.webhook.test_fuzz import Forgetful
 from tests.webhook.test_mutation import POLICY
 from webhook.admission import Admission
-from webhook.grant_keys import PREFIX, GrantKeys
-from webhook.ledger_link import InlineLink
+from webhook.caches import Namespaces, Parents
+from webhook.context import Reader
 from webhook.mutation import Mutation
-from webhook.namespaces import Namespaces
-from webhook.parents import Parents
-from webhook.reading import Reader
-from webhook.recorder import Recorder
-from webhook.rules import Rules
+from webhook.recording.recorder import Recorder
+from webhook.recording.store import InlineLink
+from webhook.reloading import PREFIX, GrantKeys, Rules
 
 RESOURCES = {
     "/apis/apps/v1": {"resources": [{"name": "deployments", "kind": "Deployment"}]},

@@ -10,14 +10,13 @@ import pytest
 
 from glasswarden.keys.folder import new_key
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.stamp import read
+from glasswarden.policy.breakglass.tokens import read
 from tests.policy.builders import NOW
 from tests.webhook.builders import a_deployment, a_review
-from webhook.errors import ReviewMalformed
-from webhook.grant_keys import PREFIX, GrantKeys
+from webhook.context import Reader
 from webhook.mutation import Mutation
-from webhook.reading import Reader
-from webhook.rules import Rules
+from webhook.reloading import PREFIX, GrantKeys, Rules
+from webhook.review import ReviewMalformed
 
 POLICY = """apiVersion: glasswarden.io/v1
 kind: Policy

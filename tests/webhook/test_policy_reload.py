@@ -16,10 +16,10 @@ from tests.ledger.builders import KEYS
 from tests.webhook.builders import a_deployment, a_review
 from tests.webhook.test_fuzz import Forgetful
 from webhook.admission import Admission
-from webhook.ledger_link import InlineLink
-from webhook.reading import Reader
-from webhook.recorder import Recorder
-from webhook.rules import Rules
+from webhook.context import Reader
+from webhook.recording.recorder import Recorder
+from webhook.recording.store import InlineLink
+from webhook.reloading import Rules
 
 HEAD: Final = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
 BEFORE: Final = f"""{HEAD}

@@ -20,12 +20,11 @@ from tests.ledger.builders import KEYS
 from tests.policy.builders import NOW
 from tests.webhook.builders import Object, a_deployment, a_review
 from webhook.admission import Admission
-from webhook.grant_keys import PREFIX, GrantKeys
-from webhook.ledger_link import links_to
+from webhook.context import Reader
 from webhook.mutation import Mutation
-from webhook.reading import Reader
-from webhook.recorder import Recorder
-from webhook.rules import Rules
+from webhook.recording.recorder import Recorder
+from webhook.recording.store import links_to
+from webhook.reloading import PREFIX, GrantKeys, Rules
 
 POLICY = """apiVersion: glasswarden.io/v1
 kind: Policy

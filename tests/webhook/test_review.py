@@ -8,8 +8,7 @@ import pytest
 
 from glasswarden.policy.decision import Clause, Decision, Verdict
 from tests.webhook.builders import a_request, a_review, as_review
-from webhook.errors import ReviewMalformed
-from webhook.review import answer, parse_review
+from webhook.review import ReviewMalformed, answer, parse_review
 
 
 def without(request: dict[str, Any], field: str) -> dict[str, Any]:

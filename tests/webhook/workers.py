@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import pytest
 
-from certs.folder import Folder, issue_into
+from certs.files import Folder, issue_into
 from tests.cluster.processes import (
     LOOPBACK,
     Process,

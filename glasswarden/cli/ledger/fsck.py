@@ -1,6 +1,10 @@
-"""`glasswarden ledger fsck`: whether the ledger is what its writers left."""
+"""`glasswarden ledger fsck`: whether the ledger is what its writers left.
+
+How far a long command has come, for somebody who waits at a terminal; silent otherwise.
+"""
 
 import json
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -11,26 +15,47 @@ from typing import Final
 import click
 import msgspec
 
-from glasswarden.cli.audit import audit_log_option
-from glasswarden.cli.ledger.options import (
+from glasswarden.cli.evidence import (
+    audit_log_option,
+    counted,
     existing,
     keys_option,
     ledger_option,
     own_key,
     public_key_option,
 )
-from glasswarden.cli.ledger.progress import Progress
-from glasswarden.cli.ledger.words import counted
-from glasswarden.cli.times import DURATION, MOMENT
+from glasswarden.cli.options import DURATION, MOMENT
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.ledger.fsck.audit_log import AuditLog, read_logs
 from glasswarden.ledger.fsck.findings import Finding
-from glasswarden.ledger.fsck.run import Fsck, Tally
-from glasswarden.ledger.fsck.state import State, read_state, write_state
+from glasswarden.ledger.fsck.run import Fsck, State, Tally, read_state, write_state
 from glasswarden.ledger.fsck.trust import Trust
-from glasswarden.ledger.fsck.witness import compared
+from glasswarden.ledger.fsck.witness import AuditLog, compared, read_logs
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.printable import printable
+from glasswarden.terminal import printable
+
+EVERY_SECONDS: Final = 0.2
+
+
+class Progress:
+    """One line on the standard error, written over and over."""
+
+    def __init__(self, *, is_shown: bool = True) -> None:
+        self._is_shown = is_shown and sys.stderr.isatty()
+        self._begun = self._told = time.monotonic()
+
+    def tell(self, done: int, what: str, rest: str = "") -> None:
+        """Say that *done* of *what* are done, not more often than anybody reads."""
+        now = time.monotonic()
+        if self._is_shown and now - self._told >= EVERY_SECONDS:
+            self._told = now
+            rate = done / (now - self._begun)
+            click.echo(f"\r\x1b[K{done:,} {what}{rest}, {rate:,.0f}/s", err=True, nl=False)
+
+    def clear(self) -> None:
+        """Make room for something that stays."""
+        if self._is_shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
 
 SAVE_SECONDS: Final = 10
 """What a run that is killed has to do again."""

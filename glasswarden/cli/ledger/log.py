@@ -1,34 +1,255 @@
-"""`glasswarden ledger log`: who wrote what by hand."""
+"""`glasswarden ledger log`: who wrote what by hand.
 
+How writes are shown: a table for people, JSON for programs.
+
+A write as lines of text that fit a terminal, and cannot do anything to it.
+"""
+
+import json
+import shutil
+import sys
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import click
+import msgspec
+from msgspec import UNSET
 
-from glasswarden.cli.kinds import KindUnknown, kind_of
-from glasswarden.cli.ledger.clusters import cluster_of
-from glasswarden.cli.ledger.log_output import FORMATS, Output, Write
-from glasswarden.cli.ledger.options import ledger_option, opened
-from glasswarden.cli.times import MOMENT
-from glasswarden.kube.path_syntax import PathError
-from glasswarden.kube.paths import parse_path
-from glasswarden.ledger.attempts import RETRY_WINDOW, writes_of
-from glasswarden.ledger.follow import Follower
+from glasswarden.cli.evidence import cluster_of, ledger_option, opened
+from glasswarden.cli.options import MOMENT, KindUnknown, kind_of
+from glasswarden.kube.paths import PathError, parse_path
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.question import Question
-from glasswarden.ledger.reading import record_in
-from glasswarden.ledger.record import AnyEntry, Attempt, Damaged, Record
+from glasswarden.ledger.query import Question
+from glasswarden.ledger.record import AnyEntry, Attempt, ChangedField, Cut, Damaged, Record
+from glasswarden.ledger.writes import RETRY_WINDOW, Follower, record_in, writes_of
+from glasswarden.terminal import fitted, padded, printable, width_of
+
+GAP: Final = "  "
+INDENT: Final = "    "
+COLORS: Final = {"deny": "red", "allow": "green"}
+VERDICT: Final = 1
+ELASTIC: Final = (2, 3, 4, 5)
+NARROWEST: Final = 6
+"""Columns of an actor, a verb, an object or a ticket that still tell something."""
+
+
+class Line(NamedTuple):
+    """A write: its cells, and what it changed."""
+
+    cells: tuple[str, ...]
+    details: tuple[str, ...] = ()
+    color: str | None = None
+
+
+DAMAGED: Final = "it cannot be read; glasswarden ledger fsck says what is wrong with it"
+LATER: Final = "a later version wrote it; a later glasswarden can say more"
+HEADER: Final = Line(("TIME (UTC)", "VERDICT", "ACTOR", "VERB", "OBJECT", "TICKET"))
+
+
+def row_of(record: Record, tries: int) -> Line:
+    """Return the lines' content for a write whose last try is *record*."""
+    attempt = record.entry
+    if not isinstance(attempt, Attempt):
+        return _without_content(attempt)
+    verb = attempt.inferred_verb or attempt.operation.lower()
+    cells = (
+        f"{attempt.time:%Y-%m-%d %H:%M:%S}",
+        _verdict(attempt),
+        attempt.actor,
+        f"{verb} (tried {tries} times)" if tries > 1 else verb,
+        _object(attempt),
+        attempt.ticket or "-",
+    )
+    return Line(
+        tuple(map(printable, cells)),
+        (*map(printable, _details(attempt)), *([LATER] if record.is_later else [])),
+        COLORS.get(attempt.verdict),
+    )
+
+
+def _without_content(entry: AnyEntry) -> Line:
+    """Return what can be told of what cannot be read here: when, and where it stands."""
+    is_damaged = isinstance(entry, Damaged)
+    cells = (
+        f"{entry.time:%Y-%m-%d %H:%M:%S}",
+        "damaged" if is_damaged else "later",
+        "-",
+        "-",
+        f"{entry.writer}#{entry.sequence}",
+        "-",
+    )
+    return Line(tuple(map(printable, cells)), (DAMAGED if is_damaged else LATER,), "yellow")
+
+
+def widths_of(rows: Sequence[Line], least: Sequence[int]) -> list[int]:
+    """Return the columns' widths for *rows*, none less than in *least*."""
+    columns = zip(*(row.cells for row in rows), strict=True)
+    needed = [max(map(width_of, column)) for column in columns] or [*least]
+    return [max(pair) for pair in zip(needed, least or needed, strict=True)]
+
+
+def lines_of(row: Line, widths: Sequence[int], columns: int) -> Iterator[str]:
+    """Yield *row* as lines of no more than *columns*."""
+    narrowed = _narrowed(widths, columns)
+    cells = [padded(fitted(*pair), pair[1]) for pair in zip(row.cells, narrowed, strict=True)]
+    line = GAP.join(cells).rstrip()
+    if width_of(line) > columns:
+        yield fitted(line, columns)
+    else:
+        if row.color:
+            cells[VERDICT] = click.style(cells[VERDICT], fg=row.color)
+        yield GAP.join(cells).rstrip()
+    for detail in row.details:
+        yield fitted(f"{INDENT}{detail}", columns)
+
+
+def _narrowed(widths: Sequence[int], columns: int) -> list[int]:
+    """Return *widths*, those of names cut where all together would take too many columns."""
+    narrowed = [*widths]
+    too_many = sum(widths) + len(GAP) * (len(widths) - 1) - columns
+    for _ in range(too_many):
+        widest = max(ELASTIC, key=narrowed.__getitem__)
+        narrowed[widest] = max(narrowed[widest] - 1, NARROWEST)
+    return narrowed
+
+
+def _verdict(attempt: Attempt) -> str:
+    """Return the verdict, with its clause unless it is the usual one: `deny`, `deny (marks)`."""
+    if attempt.clause != "guard":
+        return f"{attempt.verdict} ({attempt.clause})"
+    # What the guard lets in, it lets in by its mode.
+    return "deny" if attempt.verdict == "deny" else f"{attempt.verdict} ({attempt.mode})"
+
+
+def _object(attempt: Attempt) -> str:
+    where = f" -n {attempt.namespace}" if attempt.namespace else ""
+    return f"{attempt.kind.lower()}/{attempt.name}{where}"
+
+
+def _details(attempt: Attempt) -> Iterator[str]:
+    for change in attempt.changes:
+        yield change_in_words(change)
+    if attempt.unlisted:
+        yield f"and {attempt.unlisted} more"
+    if attempt.reason:
+        yield f"reason: {attempt.reason}"
+
+
+def change_in_words(change: ChangedField) -> str:
+    """Return what *change* did; values that are hidden stay so."""
+    return f"{change.path}  {_old(change)} → {_new(change)}"
+
+
+def _old(change: ChangedField) -> str:
+    return _value(change.old, change.old_masked, change.old_cut)
+
+
+def _new(change: ChangedField) -> str:
+    return _value(change.new, change.new_masked, change.new_cut)
+
+
+def _value(plain: object, masked: str, cut: Cut | None) -> str:
+    if masked:
+        return "(hidden)"
+    if cut is not None:
+        return f"({cut.length} bytes)"
+    if plain is UNSET:
+        return "(none)"
+    return json.dumps(plain, ensure_ascii=False)
+
+
+Write: TypeAlias = tuple[Record, ...]
+"""The tries of one write, oldest first."""
+
+UNLIMITED: Final = 10_000
+"""Columns where nobody looks: a pipe's reader wants everything."""
+
+
+class Output(Protocol):
+    """Where writes go."""
+
+    def show(self, writes: Sequence[Write]) -> None:
+        """Show *writes*; more may come."""
+
+    def show_all(self, writes: Sequence[Write]) -> None:
+        """Show *writes*, and that there are no others."""
+
+
+class Table:
+    """Lines for people: one a write, and one below it a changed field."""
+
+    def __init__(self) -> None:
+        self._columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED
+        self._widths: list[int] = []
+
+    def show(self, writes: Sequence[Write]) -> None:
+        """Show *writes*; columns only ever grow, so that those below stand under those above."""
+        rows = [row_of(write[-1], len(write)) for write in writes]
+        if rows and not self._widths:
+            rows.insert(0, HEADER)
+        self._widths = widths_of(rows, self._widths)
+        for row in rows:
+            for line in lines_of(row, self._widths, self._columns):
+                click.echo(line)
+
+    def show_all(self, writes: Sequence[Write]) -> None:
+        """Show *writes*, or say that there are none."""
+        if not writes:
+            click.echo("Nothing was recorded that answers this.", err=True)
+        self.show(writes)
+
+
+class JsonLines:
+    """One JSON document a line."""
+
+    def show(self, writes: Sequence[Write]) -> None:
+        """Show *writes*; more may come."""
+        for write in writes:
+            click.echo(json.dumps(_document(write)))
+
+    show_all = show
+
+
+class Json(JsonLines):
+    """One JSON array; while following, which has no end, a document a line."""
+
+    def show_all(self, writes: Sequence[Write]) -> None:
+        """Show *writes*, and that there are no others."""
+        click.echo(json.dumps([_document(write) for write in writes], indent=2))
+
+
+FORMATS: Final[Mapping[str, Callable[[], Output]]] = {
+    "table": Table,
+    "json": Json,
+    "jsonl": JsonLines,
+}
+
+
+def _document(write: Write) -> dict[str, Any]:
+    """Return the last try as it was recorded, with its digest and the ids of all tries."""
+    last = write[-1]
+    return _recorded(last) | {"digest": last.digest, "tries": [record.entry.id for record in write]}
+
+
+def _recorded(record: Record) -> dict[str, Any]:
+    recorded: dict[str, Any]
+    if isinstance(record.entry, Damaged):
+        recorded = msgspec.to_builtins(record.entry)
+        return recorded | {"type": "damaged"}
+    recorded = json.loads(record.body)
+    return recorded | {"later": True} if record.is_later else recorded
+
 
 PAUSE: Final = 0.5
 """Seconds between two looks at what has arrived."""
 
 
-def _object(
+def _object_of(
     _context: click.Context, _parameter: click.Parameter, word: str | None
 ) -> tuple[str | None, str | None]:
     """Return kind and name of `deploy/web`; of `web` alone the name."""
@@ -61,7 +282,7 @@ def _id(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 
 @click.command("log")
 @ledger_option
-@click.argument("target", metavar="[KIND/NAME]", required=False, callback=_object)
+@click.argument("target", metavar="[KIND/NAME]", required=False, callback=_object_of)
 @click.option("--namespace", "-n", help="Of objects in this namespace; '' for those in none.")
 @click.option("--kind", callback=_kind, help="Of this kind: Deployment, deploy, deployments.")
 @click.option("--name", help="Of objects with this name.")

@@ -1,10 +1,20 @@
-"""Read a ledger through: which chains there are, where each begins, what was said about it."""
+"""Read a ledger through: which chains there are, where each begins, what was said about it.
 
+What a verifier remembers between two runs: how far each chain was verified, and by whose key.
+
+The file is the verifier's own. Whoever can write to the ledger should not be able to write to it.
+"""
+
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.fsck.chain import LIST_OF_CHAINS, ChainCheck, Place
 from glasswarden.ledger.fsck.findings import (
     Contradicted,
@@ -13,8 +23,7 @@ from glasswarden.ledger.fsck.findings import (
     HoldMismatch,
     Removed,
 )
-from glasswarden.ledger.fsck.testimony import Claim, Testimony, heard_in
-from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.fsck.trust import Claim, Testimony, Trust, heard_in
 from glasswarden.ledger.ledger import Ledger, Row
 from glasswarden.ledger.record import Head
 
@@ -195,3 +204,36 @@ class Fsck:
             yield HoldMismatch(ticket=ticket, why="is in force, but no signed record says so")
         for ticket in sorted(recorded - in_force):
             yield HoldMismatch(ticket=ticket, why="is recorded, but was lifted without a record")
+
+
+class StateUnusable(LedgerError):
+    """The state of the last run cannot be read or written; correct the path, or remove the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where the last run came to."""
+
+    places: Mapping[str, Place] = field(default_factory=dict)
+    keys: frozenset[str] = frozenset()
+    """Whose signatures there were: on the next run, those of others are not trusted."""
+
+
+def read_state(file: Path) -> State:
+    """Return what is in *file*; nothing where there is none yet."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=State)
+    except FileNotFoundError:
+        return State()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise StateUnusable(f"{file}: {error}") from error
+
+
+def write_state(file: Path, state: State) -> None:
+    """Put *state* into *file*: all of it, or what was there before."""
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(msgspec.json.encode(state, order="sorted") + b"\n")
+        draft.replace(file)
+    except OSError as error:
+        raise StateUnusable(f"{file}: {error}") from error

@@ -1,9 +1,19 @@
-"""Whose signatures count."""
+"""What the signed records say about chains: where they were seen to reach, where they were cut.
 
-from dataclasses import dataclass
+Whose signatures count.
+"""
 
-from glasswarden.ledger.record import SIGNED, AnyEntry
-from glasswarden.ledger.signing import is_signed
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from glasswarden.ledger.chain import is_signed
+from glasswarden.ledger.errors import RecordMalformed
+from glasswarden.ledger.ledger import Row
+from glasswarden.ledger.record import SIGNED, AnyEntry, Held, Opened, Record, Tombstone, read_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +34,83 @@ class Trust:
         if self.keys is not None and entry.public_key not in self.keys:
             return f"its key {entry.public_key} is not a trusted one"
         return ""
+
+
+class Claim(NamedTuple):
+    """At *sequence* the chain had *digest*, says *by*."""
+
+    sequence: int
+    digest: str
+    by: str
+
+
+@dataclass(slots=True)
+class Testimony:
+    """All of it, by the chain that it is about."""
+
+    claims: defaultdict[str, list[Claim]] = field(default_factory=lambda: defaultdict(list))
+    stones: dict[str, Tombstone] = field(default_factory=dict)
+    """The last cut of each chain."""
+
+    holds: dict[str, Held] = field(default_factory=dict)
+    """What was last decided about keeping a ticket's records."""
+
+    keys: set[str] = field(default_factory=set)
+    """Whose signatures were found, trusted or not."""
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The tickets whose records are to be kept."""
+        return frozenset(ticket for ticket, held in self.holds.items() if held.in_force)
+
+    def reach(self, chain: str) -> int:
+        """Return the farthest place of *chain* that anybody has signed for."""
+        stone = self.stones.get(chain)
+        named = (claim.sequence for claim in self.claims.get(chain, ()))
+        return max((stone.through if stone else 0, *named))
+
+    @property
+    def pruned_before(self) -> datetime | None:
+        """The time before which records may be gone for good."""
+        return max((stone.before for stone in self.stones.values() if stone.before), default=None)
+
+    def hear(self, record: Record) -> None:
+        """Add what *record*, whose signature holds, says."""
+        match record.entry:
+            case Opened() as opened:
+                for head in opened.heads:
+                    claim = Claim(head.sequence, head.digest, f"the opening of {opened.writer}")
+                    self.claims[head.writer].append(claim)
+            case Tombstone() as stone:
+                before = self.stones.get(stone.chain)
+                if before is None or _reach(stone) >= _reach(before):
+                    self.stones[stone.chain] = stone
+            case Held() as held:
+                self.holds[held.ticket] = held
+            case _:
+                pass
+
+
+def _reach(stone: Tombstone) -> tuple[int, int]:
+    """Return what grows with every cut: how far it went, and how little it left."""
+    return stone.through, -len(stone.kept)
+
+
+def heard_in(rows: Iterable[Row], trust: Trust) -> Testimony:
+    """Return what the signed *rows*, oldest first, say; what does not hold is not heard.
+
+    Whoever took a signature off is found where the record stands in its chain.
+    """
+    testimony = Testimony()
+    for row in rows:
+        try:
+            record = read_record(row.body, row.digest, row.signature)
+        except RecordMalformed:
+            continue
+        key = getattr(record.entry, "public_key", "")
+        if not key or hashlib.sha256(row.body).hexdigest() != row.digest:
+            continue
+        testimony.keys.add(key)
+        if not trust.objection(record.entry, row.digest, row.signature):
+            testimony.hear(record)
+    return testimony

@@ -8,17 +8,23 @@ from typing import Any, Final, TypeAlias
 
 from psycopg import errors
 
-from glasswarden.ledger.bodies import Bodies
+from glasswarden.ledger.compression import Bodies
 from glasswarden.ledger.errors import HoldAdded
 from glasswarden.ledger.ledger import LegalHold, Row
-from glasswarden.ledger.postgres import appending, moments
-from glasswarden.ledger.postgres.columns import BY_WRITER, SELECTED, row_of
-from glasswarden.ledger.postgres.migrate import check_version, dictionary_of
-from glasswarden.ledger.postgres.partitions import drop_empty, make_months
-from glasswarden.ledger.postgres.questions import GAPS, OPEN_GRANTS, first_id, statement_of
-from glasswarden.ledger.postgres.session import Connection, Session
-from glasswarden.ledger.postgres.target import parameters_of
-from glasswarden.ledger.question import Question, searchable
+from glasswarden.ledger.postgres import appending, storage
+from glasswarden.ledger.postgres.appending import drop_empty, make_months
+from glasswarden.ledger.postgres.schema import check_version, dictionary_of
+from glasswarden.ledger.postgres.session import Connection, Session, parameters_of
+from glasswarden.ledger.postgres.storage import (
+    BY_WRITER,
+    GAPS,
+    OPEN_GRANTS,
+    SELECTED,
+    first_id,
+    row_of,
+    statement_of,
+)
+from glasswarden.ledger.query import Question, searchable
 from glasswarden.ledger.record import Head, Record, read_record
 
 PAGE: Final = 500
@@ -232,7 +238,7 @@ def _query(connection: Connection, statement: bytes, values: Values) -> list[tup
         if error.sqlstate is not None:  # the server's word, not that of our own reading
             raise
     with connection.cursor(binary=True) as cursor:
-        moments.accept_any(cursor)
+        storage.accept_any(cursor)
         return cursor.execute(statement, values, prepare=False).fetchall()
 
 

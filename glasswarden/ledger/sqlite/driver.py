@@ -6,22 +6,25 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from glasswarden.ledger.bodies import Bodies
+from glasswarden.ledger.compression import Bodies
 from glasswarden.ledger.errors import HoldAdded, LedgerConflict
 from glasswarden.ledger.ledger import LegalHold, Row
-from glasswarden.ledger.question import Question, searchable
+from glasswarden.ledger.query import Question, searchable
 from glasswarden.ledger.record import Head, Opened, Record, read_record
-from glasswarden.ledger.sqlite.columns import INSERT, SELECTED, cells_of, row_of
-from glasswarden.ledger.sqlite.questions import statement_of
 from glasswarden.ledger.sqlite.session import Session
-from glasswarden.ledger.sqlite.values import (
+from glasswarden.ledger.sqlite.storage import (
     EPOCH,
+    INSERT,
+    SELECTED,
     bytes_of,
+    cells_of,
     first_id,
     is_text,
     microseconds_of,
     moment_of,
     raw,
+    row_of,
+    statement_of,
 )
 
 ROWS_AT_ONCE: Final = 500

@@ -8,13 +8,12 @@ from zoneinfo import ZoneInfo
 
 from glasswarden.duration import parse_span
 from glasswarden.kube.diff import Change
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.owners import Owner
-from glasswarden.kube.path_patterns import PathPattern, parse_pattern
-from glasswarden.kube.path_walks import overlaps, walks_of
+from glasswarden.kube.patterns import PathPattern, overlaps, parse_pattern, walks_of
 from glasswarden.policy import document as doc
-from glasswarden.policy.actor import Actor
 from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
+from glasswarden.policy.types import Actor
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from certs.folder import Folder, issue_into
+from certs.files import Folder, issue_into
 from glasswarden.cluster.objects import Objects, objects_from
-from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.open import open_ledger
 from tests.cluster.applications import by_argocd, by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import registered
 from tests.cluster.kubectl import Caller
-from tests.cluster.patience import eventually
 from tests.cluster.processes import LOOPBACK
+from tests.cluster.retries import eventually
 from tests.webhook.workers import Webhook
-from webhook.key_folder import make_key_folder
+from webhook.reloading import make_key_folder
 
 HEAD = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
 POLICY = f"""{HEAD}

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from glasswarden.cluster.apiserver import CONNECT_SECONDS, WATCH_IDLE_SECONDS
+from glasswarden.cluster.client import CONNECT_SECONDS, WATCH_IDLE_SECONDS
 from tests.chaos import Note
 from tests.cluster.chaos.balancer import Balancer
 from tests.cluster.chaos.stand import Stand, deploy, kubeconfig_through, new_stand
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import Caller
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 SETTLING_SECONDS = 5
 BOUND_SECONDS = WATCH_IDLE_SECONDS + CONNECT_SECONDS + 3

@@ -14,7 +14,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN
 from tests.cluster.kubectl import Caller
 from tests.cluster.load import Tally, count, writing
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 
 WRITES = 20
 HELD = "registry.example/held:hotfix"

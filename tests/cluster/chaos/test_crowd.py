@@ -19,8 +19,8 @@ from tests.cluster.chaos.stand import Stand, deploy, new_stand
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import Caller
 from tests.cluster.load import Tally, count, repeating, writing
-from tests.cluster.patience import eventually
 from tests.cluster.processes import LOOPBACK
+from tests.cluster.retries import eventually
 from tests.webhook.workers import Webhook
 
 CROWD = 500

@@ -17,7 +17,7 @@ from tests.cluster.chaos.stand import Stand, deploy, new_stand
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import Caller
 from tests.cluster.load import Tally, count, repeating, writing
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.webhook.workers import Webhook
 
 NAMES = tuple(f"web-{number}" for number in range(20))

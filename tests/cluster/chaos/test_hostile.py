@@ -18,8 +18,8 @@ from tests.cluster.chaos.test_crowd import memory_of
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import Caller
 from tests.cluster.load import repeating, writing
-from tests.cluster.patience import eventually
 from tests.cluster.processes import LOOPBACK
+from tests.cluster.retries import eventually
 from tests.webhook.workers import Webhook
 
 MANY = 200

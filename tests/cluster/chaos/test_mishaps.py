@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from certs.folder import issue_into
-from glasswarden.setup.checks.figures import Figures, figures_of
+from certs.files import issue_into
+from glasswarden.setup.doctor import Figures, figures_of
 from tests.chaos import Note
 from tests.cluster.chaos.stand import HEAD, POLICY, Stand, deploy, new_stand
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN, registered
 from tests.cluster.kubectl import Caller
 from tests.cluster.load import Tally, count, writing
-from tests.cluster.patience import eventually
 from tests.cluster.processes import LOOPBACK
+from tests.cluster.retries import eventually
 from tests.webhook.disks import fill, small_disk
 from tests.webhook.workers import Webhook
 

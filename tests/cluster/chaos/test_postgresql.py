@@ -9,13 +9,13 @@ import psycopg
 import pytest
 
 from glasswarden.cluster.objects import Forbidden
-from glasswarden.ledger.address import migrate_ledger
+from glasswarden.ledger.open import migrate_ledger
 from tests.chaos import Note
 from tests.cluster.chaos.stand import Stand, deploy, new_stand
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.kubectl import Caller
 from tests.cluster.load import repeating, writing
-from tests.cluster.patience import eventually
+from tests.cluster.retries import eventually
 from tests.postgres_server import Server, restartable_server
 from tests.webhook.evidence import spooled
 from tests.webhook.workers import Webhook

@@ -7,7 +7,7 @@ from typing import Any, Final
 from glasswarden.audit.event import Event
 from glasswarden.audit.files import read_events
 from glasswarden.kube.objects import Object, ref_of
-from glasswarden.policy.file import parse_document
+from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import Policy, policy_of
 
 FOLDER: Final = Path(__file__).with_name("recorded")

@@ -12,9 +12,14 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from correlator.audit.batch import parse_batch
-from correlator.audit.intake import audit_intake, is_known
-from correlator.audit.store import EventStore, Limits, StoreUnavailable
+from correlator.audit.intake import (
+    EventStore,
+    Limits,
+    StoreUnavailable,
+    audit_intake,
+    is_known,
+    parse_batch,
+)
 from glasswarden.audit.files import read_events
 from tests.audit.builders import NOON, at, audit_document
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from correlator.audit.sighting import Sort, finding_of
+from correlator.attribution.context import Way
+from correlator.audit.observed_write import Sort, finding_of
 from correlator.audit.watch import Watch
 from correlator.finding import Cause, Response
-from correlator.link.audited import Way
 from glasswarden.audit.event import parse_event
 from glasswarden.policy.policy import DEFAULT
 from tests.audit.builders import at, audit_event

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from correlator.backport.edit import with_value
+from correlator.backport.model import Wanted
+from correlator.backport.output import unified
 from correlator.backport.place import Outcome, Place, place_all
-from correlator.backport.unified import unified
-from correlator.backport.values import with_value
-from correlator.backport.wanted import Wanted
-from correlator.backport.workshop import Workshop
-from correlator.declared import Release
+from correlator.backport.working_copy import Workshop
+from correlator.declared.render import Release
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.paths import parse_path

@@ -3,18 +3,18 @@
 from typing import Any
 
 from correlator.backport.choose import Chosen, chosen_of, namespace_of
-from correlator.backport.message import commit_message, outcome_lines
+from correlator.backport.model import Tree
+from correlator.backport.output import commit_message, outcome_lines
 from correlator.backport.place import Outcome, Placed, Unplaced
-from correlator.backport.tree import Tree
 from correlator.report.compose import Surroundings, compose
 from correlator.report.model import Scope
-from correlator.standing import Looked, NotKnown
+from correlator.still_live import Looked, NotKnown
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.record import Attempt
 from glasswarden.policy.policy import DEFAULT
+from tests.correlator.attribution.builders import UID, at, wrote
 from tests.correlator.backport.builders import IMAGE, REPLICAS, edit
-from tests.correlator.link.builders import UID, at, wrote
 
 
 def live_web(**spec: Any) -> Object:  # noqa: ANN401 - any field

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from correlator.backport.output import unified
 from correlator.backport.place import Place, place_all
-from correlator.backport.unified import unified
-from correlator.backport.workshop import Workshop
-from correlator.declared import Release
+from correlator.backport.working_copy import Workshop
+from correlator.declared.render import Release
 from tests.correlator.backport.builders import (
     GONE,
     IMAGE,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from correlator.backport.errors import RepositoryUnusable
-from correlator.backport.repository import find_repository
-from correlator.backport.workshop import copied
+from correlator.backport.output import find_repository
+from correlator.backport.working_copy import copied
 from tests.correlator.backport.builders import WEB, written
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from correlator.backport.edit import found_at, location_of, with_value
 from correlator.backport.errors import CannotPlace
-from correlator.backport.values import found_at, location_of, with_value
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.paths import parse_path
 

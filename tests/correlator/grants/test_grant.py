@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from correlator.grants.grant import Grant, State, grants_of
-from correlator.standing import Answer, Standing
+from correlator.grants import Grant, State, grants_of
+from correlator.still_live import Answer, Standing
 from glasswarden.ledger.record import Attempt, ChangedField
-from tests.correlator.link.builders import at, wrote
+from tests.correlator.attribution.builders import at, wrote
 
 HALF_AN_HOUR = timedelta(minutes=30)
 

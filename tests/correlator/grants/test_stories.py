@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from correlator.grants import stories
-from correlator.grants.stories import stories_since
+from correlator import grants
+from correlator.grants import stories_since
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
+from tests.correlator.attribution.builders import at, wrote
 from tests.correlator.grants.test_grant import granted
-from tests.correlator.link.builders import at, wrote
 from tests.ledger.builders import records_of
 
 
@@ -29,7 +29,7 @@ def told(attempts: list[Attempt]) -> list[str]:
 def test_a_grant_is_told_from_its_beginning(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stories, "PAGE", 1)
+    monkeypatch.setattr(grants, "PAGE", 1)
     acts = [granted(0, "issued"), granted(1, "used", "/spec/paused"), granted(9, "closed")]
     others = [granted(2, "issued", grant="g2"), wrote(10, "/spec/replicas")]
     ledger.append(records_of(*acts, *others))

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from correlator.notify.document import Document, parse_notifications
-from correlator.notify.event import Event, Kind
+from correlator.notify.config import Document, parse_notifications
+from correlator.notify.events import Event, Kind
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 HEAD = "apiVersion: glasswarden.io/v1\nkind: Notifications\n"

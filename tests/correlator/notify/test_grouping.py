@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from correlator.notify.event import Event, Kind
-from correlator.notify.grouping import MOST_EVENTS, MOST_GROUPS, Groups, Message
+from correlator.notify.events import Event, Kind
+from correlator.notify.routing import MOST_EVENTS, MOST_GROUPS, Groups, Message
 from tests.correlator.notify.builders import NOW, an_event
 
 WINDOW, DENIALS = timedelta(seconds=30), timedelta(minutes=15)

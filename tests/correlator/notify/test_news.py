@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
+from correlator.attribution.link import Link, State
 from correlator.finding import Finding
-from correlator.link.link import Link, State
-from correlator.notify.event import Kind
-from correlator.notify.news import News, unexplained
-from correlator.standing import UNKNOWN
+from correlator.notify.events import Kind, News, unexplained
+from correlator.still_live import UNKNOWN
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import parse_path
-from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.open import open_ledger
 from tests.ledger.builders import TIME, a_chain, an_attempt
 
 PATH = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/glasswarden"

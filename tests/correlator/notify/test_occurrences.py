@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from correlator.grants.grant import grants_of
-from correlator.notify.event import Kind
-from correlator.notify.occurrences import ended, event_of
-from correlator.standing import Answer, Standing
+from correlator.grants import grants_of
+from correlator.notify.events import Kind, ended, event_of
+from correlator.still_live import Answer, Standing
 from tests.ledger.builders import TIME, an_attempt
 
 GRANT = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from correlator.notify.grouping import Message
 from correlator.notify.payload import LONGEST, escaped, json_payload, slack_payload
+from correlator.notify.routing import Message
 from tests.correlator.notify.builders import an_event
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from correlator.notify.event import Kind
+from correlator.notify.events import Kind
 from correlator.notify.routing import is_silenced, targets_of
 from tests.correlator.notify.builders import NOW, a_document, an_event
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from correlator.report.compose import Surroundings, compose
 from correlator.report.model import Integrity, Report, Scope, Subject, Unexplained
-from correlator.standing import Answer, Standing
+from correlator.still_live import Answer, Standing
 from glasswarden.ledger.record import Attempt, ChangedField
-from tests.correlator.link.builders import at, wrote
+from tests.correlator.attribution.builders import at, wrote
 
 IMAGE = "/spec/template/spec/containers[name=app]/image"
 HOSTILE = (

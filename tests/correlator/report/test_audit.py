@@ -8,20 +8,18 @@ from typing import Any
 
 import pytest
 
-from correlator.audit.sighting import Sighting, Sort
-from correlator.link.drifted import Witness
-from correlator.report.circle import circle_of
-from correlator.report.compose import compose
+from correlator.attribution.context import Witness
+from correlator.audit.observed_write import Sighting, Sort
+from correlator.report.compose import compose, unrecorded_in
+from correlator.report.csv import render_csv
+from correlator.report.html import render_page, timeline_of
 from correlator.report.markdown import render_markdown
 from correlator.report.model import Report, Scope, Unexplained
-from correlator.report.page import render_page
-from correlator.report.table import render_csv
-from correlator.report.timeline import timeline_of
-from correlator.report.unrecorded import unrecorded_in
-from correlator.standing import Answer
+from correlator.report.scope import circle_of
+from correlator.still_live import Answer
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.owners import Owner
-from tests.correlator.link.builders import at
+from tests.correlator.attribution.builders import at
 from tests.correlator.report.builders import HOSTILE, around, granted
 
 WEB = Ref("apps", "v1", "Deployment", "shop", "web")

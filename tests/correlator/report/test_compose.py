@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from correlator.link.drifted import Witness
+from correlator.attribution.context import Witness
 from correlator.report.compose import compose
 from correlator.report.model import Report, Scope
-from correlator.report.summary import title_of
-from correlator.standing import Answer, Looked, Standing
+from correlator.report.text import title_of
+from correlator.still_live import Answer, Looked, Standing
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.record import Attempt
-from tests.correlator.link.builders import UID, at, wrote
+from tests.correlator.attribution.builders import UID, at, wrote
 from tests.correlator.report.builders import IMAGE, around, granted, the_report
 
 REPLICAS = "/spec/replicas"

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from correlator.output.harmless import cell, code, code_cell, markdown
+from correlator.output.escape import cell, code, code_cell, markdown
 from correlator.report.compose import compose
+from correlator.report.csv import COLUMNS, render_csv
+from correlator.report.html import render_page, spread
 from correlator.report.markdown import render_markdown
 from correlator.report.model import Report, Scope, as_json, schema
-from correlator.report.page import render_page
-from correlator.report.table import COLUMNS, render_csv
-from correlator.report.timeline import spread
-from tests.correlator.link.builders import at
+from tests.correlator.attribution.builders import at
 from tests.correlator.report.builders import (
     HOSTILE,
     IMAGE,

@@ -5,21 +5,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from correlator.causes import Causes
-from correlator.classify import Scene
+from correlator.attribution.link import Link
+from correlator.classify.rule import Scene
+from correlator.episodes.sqlite import SqliteHistory
 from correlator.finding import Cause, Class, Finding, Incomplete, Response, Result, Verdict
-from correlator.link.link import Link
-from correlator.service.settings import Settings
-from correlator.service.source import SourceFailed
-from correlator.service.tools import Tools
+from correlator.inspection.attribute import Causes
+from correlator.service.model import Settings, SourceFailed, Tools
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import parse_path
-from glasswarden.ledger.history.sqlite import SqliteHistory
-from glasswarden.ledger.sqlite import open_sqlite
+from glasswarden.ledger.sqlite.file import open_sqlite
 from glasswarden.policy.policy import DEFAULT
 
 if TYPE_CHECKING:
-    from glasswarden.cluster.apiserver import ApiServer
+    from glasswarden.cluster.client import ApiServer
     from glasswarden.cluster.objects import Objects
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)

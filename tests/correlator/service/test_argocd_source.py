@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from correlator.causes import Causes
-from correlator.classify import Scene
-from correlator.service.argocd_source import ArgoCDSource
-from correlator.service.source import SourceFailed
-from glasswarden.cluster.apiserver import Unreachable
+from correlator.classify.rule import Scene
+from correlator.inspection.attribute import Causes
+from correlator.service.model import SourceFailed
+from correlator.service.sources import ArgoCDSource
+from glasswarden.cluster.client import Unreachable
 from glasswarden.policy.policy import DEFAULT
+from tests.correlator.live.test_cluster import SERVED, Server
 from tests.correlator.service.builders import NOW, tools_in
 from tests.correlator.sources.test_argocd_core import an_application
-from tests.correlator.test_cluster_live import SERVED, Server
 
 if TYPE_CHECKING:
-    from glasswarden.cluster.apiserver import ApiServer
+    from glasswarden.cluster.client import ApiServer
 
 APPLICATIONS = {
     "resource": "applications",

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from correlator.causes import Causes
-from correlator.classify import Scene
+from correlator.classify.rule import Scene
+from correlator.inspection.attribute import Causes
 from correlator.service import metrics
-from correlator.service.audit_source import RECENT, AuditSource
-from glasswarden.ledger.sqlite import open_sqlite
+from correlator.service.sources import RECENT, AuditSource
+from glasswarden.ledger.sqlite.file import open_sqlite
 from glasswarden.policy.policy import DEFAULT
 from tests.correlator.audit.recorded import LOG, POLICY, documents, events
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from correlator.causes import Causes
+from correlator.attribution.link import Confidence, Link, State
+from correlator.episodes.episode import Episode, Term
 from correlator.finding import Incomplete
-from correlator.link.link import Confidence, Link, State
-from correlator.service.passes import Passes
-from correlator.service.sightings import LONGEST, sighting_of
-from correlator.service.tools import Tools
+from correlator.inspection.attribute import Causes
+from correlator.service.model import Tools
+from correlator.service.passes import LONGEST, Passes, sighting_of
 from glasswarden.ledger.errors import LedgerUnavailable
-from glasswarden.ledger.history.episode import Episode, Term
 from glasswarden.policy.policy import DEFAULT
 from tests.correlator.service.builders import MINUTE, NOW, Told, a_finding, tools_in
 

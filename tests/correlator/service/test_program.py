@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from correlator.service import metrics
-from correlator.service.pages import new_pages
-from correlator.service.passed import Passed
+from correlator.service.http import new_pages
+from correlator.service.model import Passed, PolicyUnusable, Tools
 from correlator.service.passes import Passes
 from correlator.service.program import Program, Workshop
-from correlator.service.tools import PolicyUnusable, Tools
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.policy.policy import DEFAULT, Policy
 from tests.correlator.service.builders import MINUTE, NOW, Told, a_finding, tools_in
 
 if TYPE_CHECKING:
-    from correlator.service.leadership import Leadership
+    from correlator.service.program import Leadership
 
 CLUSTER = DEFAULT.cluster
 

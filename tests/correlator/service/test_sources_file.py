@@ -4,12 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from correlator.service.sources_file import (
-    MOST,
-    SourcesUnreadable,
-    parse_sources,
-    read_sources,
-)
+from correlator.service.model import MOST, SourcesUnreadable, parse_sources, read_sources
 
 HEAD = "apiVersion: glasswarden.io/v1\nkind: Sources\n"
 

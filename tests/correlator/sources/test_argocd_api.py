@@ -8,19 +8,20 @@ from typing import Any
 
 import pytest
 
-from correlator.classify import Scene, classified
+from correlator.classify.rule import Scene
+from correlator.classify.rules import classified
 from correlator.finding import Cause, Finding, Incomplete
-from correlator.linking import unlinked
+from correlator.linker import unlinked
 from correlator.live.folder import FolderLive
 from correlator.live.source import Scope
+from correlator.sources.argocd import findings_in
 from correlator.sources.argocd_people import naming, web_edits
-from correlator.sources.managed_resources import findings_in
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.managed import Entry
+from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.managed_fields import Entry
 from glasswarden.kube.objects import Object
-from glasswarden.kube.owners import Owner
 from glasswarden.policy.policy import DEFAULT
-from tests.correlator.test_classify import ARGOCD, NOW, WEB, a_finding
+from tests.correlator.classify.test_rules import ARGOCD, NOW, WEB, a_finding
 from tests.kube.builders import a_deployment, an_entry, an_object, managed_by
 
 SHOP = Owner("argocd", "shop", "argocd", "Application")

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from correlator.finding import HIDDEN, UNKNOWN
-from correlator.sources.dotted import parse_dotted
-from correlator.sources.flux_diff import read_flux_diff
+from correlator.sources.flux_diff import parse_dotted, read_flux_diff
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.schema import builtin_kind, shape_of

@@ -11,17 +11,15 @@ import msgspec
 import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from glasswarden.ledger.address import file_of, is_postgres, open_ledger
-from glasswarden.ledger.bodies import DICTIONARY, Bodies
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.checkpoints import closing as closing_entry
-from glasswarden.ledger.checkpoints import opening
+from glasswarden.ledger.chain import Chain, Signer, opening
+from glasswarden.ledger.chain import closing as closing_entry
+from glasswarden.ledger.compression import DICTIONARY, Bodies
 from glasswarden.ledger.fsck.findings import Finding
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.open import file_of, is_postgres, open_ledger
 from glasswarden.ledger.record import GENESIS, AnyEntry, Attempt, Record, seal
-from glasswarden.ledger.signing import Signer
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 
 STRANGER = Signer(Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33))))

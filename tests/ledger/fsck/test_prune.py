@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from glasswarden.ledger.clerk import clerk_of
+from glasswarden.ledger.chain import clerk_of
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.ledger.fsck.findings import (
     Contradicted,
@@ -19,9 +19,8 @@ from glasswarden.ledger.fsck.findings import (
     Unpruned,
 )
 from glasswarden.ledger.ledger import Ledger, LegalHold
-from glasswarden.ledger.legal_hold import lift_hold, put_hold
-from glasswarden.ledger.prune import Pruning, prune
 from glasswarden.ledger.record import Attempt, Kept, Record, Tombstone, read_record, seal
+from glasswarden.ledger.retention import Pruning, lift_hold, prune, put_hold
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 from tests.ledger.conftest import Opener
 from tests.ledger.fsck.builders import TRUST, Intruder, Writer, found_in

@@ -16,8 +16,7 @@ from glasswarden.ledger.fsck.findings import (
     HoldMismatch,
     Removed,
 )
-from glasswarden.ledger.fsck.run import Fsck, Tally
-from glasswarden.ledger.fsck.state import State, StateUnusable, read_state, write_state
+from glasswarden.ledger.fsck.run import Fsck, State, StateUnusable, Tally, read_state, write_state
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger, LegalHold
 from tests.ledger.builders import SIGNER, TIME, an_attempt

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from glasswarden.ledger.chain import Chain
-from glasswarden.ledger.checkpoints import opening
+from glasswarden.ledger.chain import Chain, opening
 from glasswarden.ledger.fsck.findings import (
     ColumnMismatch,
     Contradicted,
@@ -28,7 +27,7 @@ from glasswarden.ledger.fsck.findings import (
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import (
     FORMAT,
     GENESIS,

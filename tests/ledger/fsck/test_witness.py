@@ -10,19 +10,13 @@ from typing import Any
 
 import pytest
 
-from glasswarden.ledger.clerk import clerk_of
-from glasswarden.ledger.fsck.audit_log import LogUnreadable, Witness, read_logs
-from glasswarden.ledger.fsck.findings import (
-    Finding,
-    RecordMissing,
-    Unwitnessed,
-    WitnessDiffers,
-)
-from glasswarden.ledger.fsck.testimony import heard_in
-from glasswarden.ledger.fsck.witness import compared
+from glasswarden.ledger.chain import clerk_of
+from glasswarden.ledger.fsck.findings import Finding, RecordMissing, Unwitnessed, WitnessDiffers
+from glasswarden.ledger.fsck.trust import heard_in
+from glasswarden.ledger.fsck.witness import LogUnreadable, Witness, compared, read_logs
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.prune import prune
 from glasswarden.ledger.record import Attempt, Record
+from glasswarden.ledger.retention import prune
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 from tests.ledger.fsck.builders import TRUST, Intruder, Writer
 

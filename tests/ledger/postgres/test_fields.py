@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glasswarden.ledger.postgres.fields import array_of, key_of, keys_of
-from glasswarden.ledger.question import is_within
+from glasswarden.ledger.postgres.storage import array_of, key_of, keys_of
+from glasswarden.ledger.query import is_within
 
 PATHS = st.text(alphabet='ab/[]="\\', min_size=1, max_size=12)
 

@@ -8,10 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from glasswarden.cli.main import main
-from glasswarden.ledger.address import migrate_ledger, open_ledger
 from glasswarden.ledger.errors import MigrationNeeded
-from glasswarden.ledger.postgres.migrate import VERSION
-from glasswarden.ledger.postgres.schema import MIGRATIONS
+from glasswarden.ledger.open import migrate_ledger, open_ledger
+from glasswarden.ledger.postgres.schema import MIGRATIONS, VERSION
 from tests.postgres_server import new_database
 
 NEW = "nothing to do\n"

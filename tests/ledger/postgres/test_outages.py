@@ -10,12 +10,12 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from glasswarden.ledger.address import migrate_ledger, open_ledger
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.ledger.ledger import Ledger
+from glasswarden.ledger.open import migrate_ledger, open_ledger
 from glasswarden.ledger.postgres.driver import PAGE, PostgresLedger
 from glasswarden.ledger.postgres.session import Connection
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.query import Question
 from tests.ledger.builders import a_chain, an_attempt, records_of
 from tests.postgres_server import Server, postgres_server, restartable_server
 

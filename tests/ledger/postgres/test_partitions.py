@@ -9,10 +9,10 @@ from typing import TypeAlias
 import psycopg
 import pytest
 
-from glasswarden.ledger.address import open_ledger
 from glasswarden.ledger.errors import LedgerConflict
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.open import open_ledger
+from glasswarden.ledger.query import Question
 from tests.ledger.builders import a_tombstone, an_attempt, records_of
 
 pytestmark = pytest.mark.postgres

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from glasswarden.ledger.address import migrate_ledger, open_ledger
+from glasswarden.ledger.open import migrate_ledger, open_ledger
 from glasswarden.ledger.postgres.driver import _AFTER, _CHAIN, Values
-from glasswarden.ledger.postgres.questions import OPEN_GRANTS, first_id, statement_of
-from glasswarden.ledger.postgres.target import parameters_of
-from glasswarden.ledger.question import Question
+from glasswarden.ledger.postgres.session import parameters_of
+from glasswarden.ledger.postgres.storage import OPEN_GRANTS, first_id, statement_of
+from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt, ChangedField
 from tests.ledger.builders import an_attempt, records_of
 from tests.postgres_server import new_database

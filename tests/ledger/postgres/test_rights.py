@@ -12,15 +12,15 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from glasswarden.ledger.address import migrate_ledger, open_ledger
+from correlator.episodes.episode import Changes
+from correlator.episodes.open import open_history
 from glasswarden.ledger.errors import LedgerUnavailable
-from glasswarden.ledger.history.address import open_history
-from glasswarden.ledger.history.episode import Changes
 from glasswarden.ledger.ledger import LegalHold
-from glasswarden.ledger.question import Question
-from tests.cluster.patience import eventually
+from glasswarden.ledger.open import migrate_ledger, open_ledger
+from glasswarden.ledger.query import Question
+from tests.cluster.retries import eventually
+from tests.correlator.episodes.builders import a_sighting
 from tests.ledger.builders import TIME, a_tombstone, an_attempt, an_opening, records_of
-from tests.ledger.history.builders import a_sighting
 from tests.postgres_server import USER
 
 pytestmark = pytest.mark.postgres

@@ -5,9 +5,9 @@ import sys
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from glasswarden.ledger.address import is_postgres, keys_beside, open_ledger
 from glasswarden.ledger.errors import AddressInvalid, DriverMissing, LedgerError
-from glasswarden.ledger.postgres.target import parameters_of
+from glasswarden.ledger.open import is_postgres, keys_beside, open_ledger
+from glasswarden.ledger.postgres.session import parameters_of
 
 SEVERAL = {
     "ports": ("postgresql://u@a:1,b:2/d", "a,b", "1,2"),

@@ -4,9 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from glasswarden.keys.ring import Key, Ring
-from glasswarden.policy.actor import Actor
-from glasswarden.policy.breakglass.stamp import Stamp
-from glasswarden.policy.operation import GrantOperation
+from glasswarden.policy.breakglass.tokens import Stamp
+from glasswarden.policy.types import Actor, GrantOperation
 from tests.policy.builders import NOW, WEB
 
 RESPONDER = Actor("responder", "7f3c", ("responders",))

@@ -2,9 +2,8 @@
 
 from glasswarden.kube.paths import parse_path
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.held import merged
-from glasswarden.policy.breakglass.notes import Glass, Notes
-from glasswarden.policy.breakglass.stamp import issue
+from glasswarden.policy.breakglass.annotations import Glass, Notes
+from glasswarden.policy.breakglass.tokens import issue, merged
 from glasswarden.policy.decision import Clause, Decision
 from tests.policy.breakglass.builders import RESPONDER, RING, a_stamp
 from tests.policy.builders import NOW, WEB, a_change, a_policy, a_write, decided

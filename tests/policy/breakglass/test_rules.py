@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from glasswarden.kube.objects import Ref
-from glasswarden.policy.actor import Actor
-from glasswarden.policy.judgement import rule_for
+from glasswarden.policy.requests import rule_for
+from glasswarden.policy.types import Actor
 from tests.policy.breakglass.builders import LEAD, OUTSIDER, RESPONDER
 from tests.policy.builders import ARGOCD, NOW, a_policy, a_write
 

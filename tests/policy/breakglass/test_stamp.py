@@ -8,23 +8,20 @@ import msgspec
 import pytest
 
 from glasswarden.keys.ring import Key, NoKey, Ring
-from glasswarden.policy.actor import Actor
-from glasswarden.policy.breakglass.stamp import (
+from glasswarden.policy.breakglass.tokens import (
     Flaw,
+    KeyUnknown,
+    SignatureWrong,
     Stamp,
+    TokenInvalid,
+    TokenMalformed,
+    Tokens,
     check,
     is_fresh,
     issue,
     read,
 )
-from glasswarden.policy.breakglass.token import (
-    KeyUnknown,
-    SignatureWrong,
-    TokenInvalid,
-    TokenMalformed,
-    Tokens,
-)
-from glasswarden.policy.operation import GrantOperation
+from glasswarden.policy.types import Actor, GrantOperation
 from tests.policy.breakglass.builders import (
     HOUR,
     KEY,

@@ -1,1 +1,0 @@
-"""Who set each line of a live object, when, why, under which ticket."""

@@ -1,0 +1,176 @@
+"""Manifests as files hold them: documents, lists of objects, and those that are broken.
+
+Each document stands alone: one that cannot be read costs itself, and is reported with its line.
+
+What was applied last, as client-side apply notes it on the object. Anybody can edit that.
+
+Hooks: objects that an engine makes around a sync, and deletes as their policy says.
+
+That one is absent, changed or still there is nobody's drift: it lives as long as it is to.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from correlator.declared.yaml_values import YamlInvalid, parse_yaml
+from correlator.finding import Incomplete
+from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.objects import Object, annotations_of, metadata_of
+
+_ARGOCD: Final = "argocd.argoproj.io/hook"
+_HELM: Final = "helm.sh/hook"
+_CRD_HOOKS: Final = frozenset({"crd-install"})
+
+
+def is_hook(obj: Object, owner: Owner | None) -> bool:
+    """Tell whether *owner*, or whoever it may be where it is not known, takes *obj* for a hook.
+
+    Argo CD knows Helm's hooks too; other engines apply them like anything else.
+    """
+    if owner is None or owner.engine == "argocd":
+        return _is_argocds(obj) or is_helm_hook(obj)
+    return (owner.engine == "helm" or owner.kind == "HelmRelease") and is_helm_hook(obj)
+
+
+def is_helm_hook(obj: Object) -> bool:
+    """Tell whether Helm takes *obj* for a hook."""
+    hooks = annotations_of(obj).get(_HELM)
+    return isinstance(hooks, str) and bool(set(hooks.split(",")) - _CRD_HOOKS)
+
+
+def _is_argocds(obj: Object) -> bool:
+    return bool(annotations_of(obj).get(_ARGOCD))
+
+
+_SEPARATOR: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_BLANK: Final = re.compile(r"(?:\s*(?:[#%][^\n]*)?(?:\n|$))*(?:\.\.\.\s*)?")
+
+_decode_json: Final = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An object that Git declares, and where."""
+
+    manifest: Object
+    origin: str
+    """The file and the line at which the document begins, for a person to open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """What a place declares, and what of it could not be read."""
+
+    objects: tuple[Declared, ...] = ()
+    incomplete: tuple[Incomplete, ...] = ()
+    revision: str = ""
+    """The commit that it was read at, where it came from Git."""
+
+
+def joined(parts: Iterable[Manifests]) -> Manifests:
+    """Return *parts* as one."""
+    listed = tuple(parts)
+    return Manifests(
+        tuple(each for part in listed for each in part.objects),
+        tuple(each for part in listed for each in part.incomplete),
+    )
+
+
+def parse_documents(text: str, file: str) -> Manifests:
+    """Return the objects in *text*, which *file* holds."""
+    objects: list[Declared] = []
+    incomplete: list[Incomplete] = []
+    for line, document in _documents(text):
+        try:
+            values = _values(_parse(document))
+        except YamlInvalid as error:
+            where = f"{file}, line {line + error.line}"
+            incomplete.append(Incomplete(where, f"not YAML: {error}"))
+            continue
+        for value in values:
+            try:
+                objects += _objects(value, file, line)
+            except _NoObject as error:
+                incomplete.append(Incomplete(f"{file}, line {line}", str(error)))
+    return Manifests(tuple(objects), tuple(incomplete))
+
+
+class _NoObject(ValueError):
+    """A document that is no Kubernetes object."""
+
+
+def _documents(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each document that is not blank, with the line it begins at."""
+    line = 1
+    for document in _SEPARATOR.split(text.removeprefix("\ufeff")):
+        if not _BLANK.fullmatch(document):
+            body = document.lstrip("\n")
+            skipped = len(document) - len(body)
+            yield line + skipped, body
+        line += document.count("\n")
+
+
+def _parse(document: str) -> Any:  # noqa: ANN401 - any JSON value
+    if document.startswith(("{", "[")):
+        # JSON is YAML, and is read a hundred times faster as what it is.
+        try:
+            return _decode_json(document)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            pass
+    return parse_yaml(document)
+
+
+def _values(value: Any) -> Iterator[Any]:  # noqa: ANN401 - any JSON value
+    """Yield the items of a list of objects, and of lists in it, each of which stands alone."""
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        found = value if isinstance(value, dict) else {}
+        items, kind = found.get("items"), found.get("kind")
+        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+            pending += reversed(items)
+        else:
+            yield value
+
+
+def _objects(value: Any, file: str, line: int) -> list[Declared]:  # noqa: ANN401 - any JSON value
+    if value is None:
+        return []
+    if not isinstance(value, dict):
+        raise _NoObject("not a Kubernetes object: not a map")
+    if _has_many_names(value) and is_hook(value, None):
+        return []  # each sync makes one of its own
+    _check(value)
+    return [Declared(value, f"{file}:{line}")]
+
+
+def _has_many_names(value: Object) -> bool:
+    metadata = metadata_of(value)
+    return "generateName" in metadata and "name" not in metadata
+
+
+def _check(value: Object) -> None:
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    for key, found in (
+        ("apiVersion", value.get("apiVersion")),
+        ("kind", value.get("kind")),
+        ("metadata.name", name),
+    ):
+        if not isinstance(found, str) or not found:
+            raise _NoObject(f"not a Kubernetes object: no {key}")
+
+
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def last_applied(live: Object) -> Object | None:
+    """Return what was applied last to *live*, nothing where that is not told."""
+    try:
+        return msgspec.json.decode(str(annotations_of(live).get(_LAST_APPLIED, "")), type=dict)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None

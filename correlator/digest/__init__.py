@@ -1,0 +1,1 @@
+"""The weekly review of drift: model, composition and output formats."""

@@ -1,0 +1,288 @@
+"""From records, grants and findings to a review. Pure: whoever calls has looked already.
+
+Since when a rule leaves differences alone, as far as its object tells.
+
+Whose application it is, by the labels of its objects: where no service was told.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from correlator.attribution.link import State as Linked
+from correlator.digest.model import (
+    Application,
+    Count,
+    Drift,
+    Ignore,
+    Orphan,
+    Overdue,
+    Repeated,
+    Review,
+    Unexplained,
+)
+from correlator.finding import Finding, Response, parse_time
+from correlator.grants import Field, Grant, State
+from correlator.still_live import Answer
+from glasswarden.kube.managed_fields import entries_of, owners_at
+from glasswarden.kube.objects import Object
+from glasswarden.kube.paths import path_of
+from glasswarden.ledger.record import Attempt
+from glasswarden.ledger.writes import writes_of
+
+OFTEN = 2
+"""So many times make a field a repeated one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The time that is reviewed, and the one just as long before it."""
+
+    since: datetime
+    until: datetime
+
+    @property
+    def before(self) -> datetime:
+        """When the period before began."""
+        return self.since - (self.until - self.since)
+
+
+class Place(NamedTuple):
+    """A field by its name: an object that was made anew is in the same place."""
+
+    cluster: str
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    path: str
+
+    @property
+    def subject(self) -> str:
+        """The object, for people."""
+        return (
+            f"{self.kind} {self.namespace}/{self.name}"
+            if self.namespace
+            else f"{self.kind} {self.name}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A field that was not as Git says, for a while, as the history of findings has it."""
+
+    place: Place
+    app: str
+    team: str
+    began: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known beside the records, of both periods; none is what nobody looked at."""
+
+    grants: Sequence[Grant] = ()
+    findings: Sequence[Finding] | None = None
+    ignores: Sequence[Ignore] = ()
+    episodes: Sequence[Episode] | None = None
+    unknown: tuple[str, ...] = ()
+    teams: Mapping[str, str] = field(default_factory=dict)
+    """By application, as the labels of its objects say."""
+
+
+def compose(period: Period, attempts: Iterable[Attempt], seen: Seen, now: datetime) -> Review:
+    """Return the review of *period*; *attempts* are those since the period before, oldest first."""
+    writes = [tries[-1] for tries in writes_of(attempts) if _is_write(tries[-1])]
+    lately = [each for each in writes if each.time >= period.since]
+    earlier = [each for each in writes if each.time < period.since]
+    episodes = _since(seen.episodes, period.since)
+    overdue = [each for each in seen.grants if each.state(now) is State.OVERDUE]
+    return Review(
+        made=now,
+        since=period.since,
+        until=period.until,
+        writes=_counted(_admitted(lately), _admitted(earlier)),
+        refused=_counted(_refused(lately), _refused(earlier)),
+        people=_counted({each.actor for each in lately}, {each.actor for each in earlier}),
+        grants=_counted(*_grants(seen.grants, period)),
+        episodes=_episodes(seen.episodes, period),
+        repeated=tuple(_repeated(lately, episodes)),
+        applications=tuple(_applications(lately, earlier, seen)),
+        overdue=tuple(_overdue(each) for each in overdue),
+        unchecked=sum(each.state(now) is State.UNCHECKED for each in seen.grants),
+        drift=None if seen.findings is None else _drift(seen.findings, seen.ignores),
+        unknown=seen.unknown,
+    )
+
+
+def _is_write(attempt: Attempt) -> bool:
+    """Tell whether anything was to change: asking for a grant alone changes nothing."""
+    return bool(attempt.changes or attempt.unlisted) or attempt.operation in {"CREATE", "DELETE"}
+
+
+def _admitted(writes: Sequence[Attempt]) -> list[Attempt]:
+    return [each for each in writes if each.verdict == "allow"]
+
+
+def _refused(writes: Sequence[Attempt]) -> list[Attempt]:
+    return [each for each in writes if each.verdict == "deny"]
+
+
+def _counted(now: Sequence[object] | set[str], before: Sequence[object] | set[str]) -> Count:
+    return Count(now=len(now), before=len(before))
+
+
+def _grants(grants: Sequence[Grant], period: Period) -> tuple[list[Grant], list[Grant]]:
+    lately = [each for each in grants if period.since <= each.start < period.until]
+    return lately, [each for each in grants if period.before <= each.start < period.since]
+
+
+def _since(episodes: Sequence[Episode] | None, since: datetime) -> list[Episode] | None:
+    return None if episodes is None else [each for each in episodes if each.began >= since]
+
+
+def _episodes(episodes: Sequence[Episode] | None, period: Period) -> Count | None:
+    if episodes is None:
+        return None
+    before = [each for each in episodes if period.before <= each.began < period.since]
+    return _counted(_since(episodes, period.since) or [], before)
+
+
+def _repeated(writes: Sequence[Attempt], episodes: Sequence[Episode] | None) -> Iterable[Repeated]:
+    """Yield the fields that were changed, or drifted, more than once; the most often first."""
+    by_place: dict[Place, list[Attempt]] = defaultdict(list)
+    for each in writes:
+        for path in dict.fromkeys(change.path for change in each.changes):
+            by_place[_place(each, path)].append(each)
+    back = Counter(each.place for each in episodes or ())
+    often = {*by_place, *back}
+    ranked = sorted(often, key=lambda place: (-max(len(by_place[place]), back[place]), place))
+    for place in ranked:
+        changed = by_place[place]
+        if max(len(changed), back[place]) >= OFTEN:
+            yield Repeated(
+                cluster=place.cluster,
+                subject=place.subject,
+                path=place.path,
+                times=len(_admitted(changed)),
+                refused=len(_refused(changed)),
+                came_back=None if episodes is None else back[place],
+                actors=_distinct(each.actor for each in changed),
+                tickets=_distinct(each.ticket for each in changed),
+            )
+
+
+def _place(attempt: Attempt, path: str) -> Place:
+    return Place(
+        attempt.cluster, attempt.group, attempt.kind, attempt.namespace, attempt.name, path
+    )
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, words)))
+
+
+def _applications(
+    lately: Sequence[Attempt], earlier: Sequence[Attempt], seen: Seen
+) -> Iterable[Application]:
+    """Yield each application that something happened to; the busiest first."""
+    now, before = (Counter(each.app for each in _admitted(some)) for some in (lately, earlier))
+    refused = Counter(each.app for each in _refused(lately))
+    findings = [each for each in seen.findings or () if not _is_ignored(each)]
+    drifted = Counter(_app(each) for each in findings)
+    unexplained = Counter(_app(each) for each in findings if _is_unexplained(each))
+    told = {each.app: each.team for each in seen.episodes or () if each.team}
+    teams = {**seen.teams, **told}
+    names = {*now, *before, *refused, *drifted}
+    for name in sorted(names, key=lambda app: (-now[app] - refused[app] - drifted[app], app)):
+        yield Application(
+            name=name,
+            team=teams.get(name, ""),
+            writes=Count(now=now[name], before=before[name]),
+            refused=refused[name],
+            drifted=None if seen.findings is None else drifted[name],
+            unexplained=None if seen.findings is None else unexplained[name],
+        )
+
+
+def _app(finding: Finding) -> str:
+    return finding.owner.app if finding.owner is not None else ""
+
+
+def _overdue(grant: Grant) -> Overdue:
+    owed = [each for each in grant.fields if each.is_owed is Answer.YES]
+    return Overdue(
+        cluster=grant.cluster,
+        grantee=grant.grantee,
+        subject=grant.subject,
+        ticket=grant.ticket,
+        reason=grant.reason,
+        ended=grant.end,
+        fields=tuple(_named(each) for each in owed),
+    )
+
+
+def _named(field: Field) -> str:
+    return field.change.path
+
+
+def _drift(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> Drift:
+    counted = [each for each in findings if not _is_ignored(each)]
+    return Drift(
+        fields=len(counted),
+        unexplained=tuple(
+            Unexplained(
+                subject=str(each.ref),
+                path=str(each.field),
+                why=each.link.why if each.link is not None else "",
+            )
+            for each in counted
+            if _is_unexplained(each)
+        ),
+        orphans=tuple(
+            Orphan(subject=str(each.ref), owner=_app(each)) for each in findings if each.is_orphan
+        ),
+        ignores=tuple(sorted(ignores, key=lambda each: (each.covers, each.whose, each.what))),
+    )
+
+
+def _is_ignored(finding: Finding) -> bool:
+    return finding.verdict is not None and finding.verdict.response is Response.IGNORE
+
+
+def _is_unexplained(finding: Finding) -> bool:
+    return finding.link is not None and finding.link.state is Linked.UNEXPLAINED
+
+
+_RULES: Final = path_of("spec", "ignoreDifferences")
+
+
+def ignored_since(application: Object) -> datetime | None:
+    """Return since when, at the latest, *application* has its rules; none where nobody tells.
+
+    A manager's time is that of its last write to the object, and it had written them by then.
+    """
+    holders = owners_at(entries_of(application), _RULES)
+    times = [time for each in holders if (time := parse_time(each.time)) is not None]
+    return min(times, default=None)
+
+
+def teams_of(objects: Iterable[tuple[str, Object]]) -> dict[str, str]:
+    """Return the team of each application, or its teams, by its name and *objects*."""
+    named: dict[str, set[str]] = {}
+    for app, obj in objects:
+        if team := _team(obj):
+            named.setdefault(app, set()).add(team)
+    return {app: ", ".join(sorted(teams)) for app, teams in named.items()}
+
+
+def _team(obj: Object) -> str:
+    """Return what the label `team` says, or one that ends so, such as `example.com/team`."""
+    metadata = obj.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    if not isinstance(labels, dict):
+        return ""
+    own = [str(value) for key, value in labels.items() if key.rpartition("/")[2] == "team"]
+    return str(labels.get("team") or next(iter(own), ""))

@@ -1,0 +1,1 @@
+"""The history of findings: when each one began, changed and ended."""

@@ -1,1 +1,0 @@
-"""The history of an object's fields: who wrote what after whom, and what nobody recorded."""

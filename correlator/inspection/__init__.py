@@ -1,0 +1,1 @@
+"""One comparison of declared, live and recorded state, from the scan to findings with causes."""

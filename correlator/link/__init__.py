@@ -1,1 +1,0 @@
-"""From a drifted field to whoever drifted it. Pure: records, objects and keys in, links out."""

@@ -1,0 +1,258 @@
+"""Old episodes are forgotten: the database does not grow without bound.
+
+How grants stand is shown to Prometheus, and told on the object when one is over.
+
+People are told what concerns them, as the notifications file says.
+
+What is done after each pass, by the replica that leads.
+
+To add a duty: one file with a function that takes the `Tools` and returns what is called after
+each pass, and its line in `DUTIES`. A duty that raises costs itself only; it is logged and counted.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import structlog
+
+from correlator.declared.git import parse_address
+from correlator.declared.read import FollowedGit
+from correlator.declared.render import Release
+from correlator.grants import (
+    Grant,
+    Key,
+    Owed,
+    expired,
+    expiry_name,
+    expiry_of,
+    figures_of,
+    key_of,
+    stories_since,
+)
+from correlator.live.lookup import LiveObjects
+from correlator.notify.config import Document, NotificationsInvalid, parse_notifications
+from correlator.notify.events import Configurations, Event, News, unexplained
+from correlator.notify.routing import Notifier
+from correlator.notify.send import Outcome, Sender
+from correlator.service import metrics
+from correlator.service.model import Declares, Passed, Tools
+from correlator.still_live import Answer, Looked, Lookup, NotKnown, Standing, Standings
+from glasswarden.cluster.client import AlreadyThere, ApiServer, ApiServerError
+from glasswarden.cluster.objects import ClusterError
+from glasswarden.kube.events import Reporter, manifest_of, url_of
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.ledger.masking import Masks
+from glasswarden.ledger.record import Attempt, ChangedField
+
+FORGET_EVERY: Final = timedelta(hours=1)
+MOST: Final = 100_000
+"""Episodes that are kept after they are gone, whatever their age: a field that flaps makes many."""
+
+log = structlog.get_logger()
+
+
+def new_forget(tools: Tools) -> Callable[[Passed], None]:
+    """Return what forgets, once in a while."""
+    last: datetime | None = None
+
+    def forget(passed: Passed) -> None:
+        nonlocal last
+        if last is not None and passed.now - last < FORGET_EVERY:
+            return
+        before = passed.now - tools.settings.retention
+        if forgotten := tools.history.forget(passed.term, before, MOST):
+            log.info("episodes forgotten", episodes=forgotten)
+        last = passed.now
+
+    return forget
+
+
+GRANTS_EVERY: Final = timedelta(seconds=30)
+GRANTS_LOOK_BACK: Final = timedelta(days=30)
+"""Grants that nothing happened to for longer are not looked at; `glasswarden grants` does the same.
+"""
+
+CONTROLLER: Final = "glasswarden.io/correlator"
+
+
+def new_grants(tools: Tools) -> Callable[[Passed], None]:
+    """Return what looks after grants, once in a while."""
+    owed, git = Owed(), [_followed(each) for each in tools.settings.sources]
+    expiries = Expiries(tools.server, Reporter(CONTROLLER, tools.settings.identity or "correlator"))
+    last: datetime | None = None
+
+    def grants(passed: Passed) -> None:
+        nonlocal last
+        if last is not None and passed.now - last < GRANTS_EVERY:
+            return
+        last = passed.now
+        story = stories_since(tools.ledger, passed.now - GRANTS_LOOK_BACK, passed.cluster)
+        for each in git:
+            each.expire()
+        looked = standings(LiveObjects(tools.server), declared_by(git), tools.masks)
+        found = owed.look(story, looked, passed.now)
+        metrics.show_grants(figures_of(found, passed.now))
+        expiries.tell(expired(found, passed.now), passed.now)
+
+    return grants
+
+
+class Expiries:
+    """Tells once of each grant that it is over; what another replica told is told."""
+
+    def __init__(self, server: ApiServer, reporter: Reporter) -> None:
+        self._server = server
+        self._reporter = reporter
+        self._told: set[Key] = set()
+
+    def tell(self, grants: Sequence[Grant], now: datetime) -> None:
+        """Tell of those of *grants* that are not told of yet; a failure is tried again."""
+        self._told &= {key_of(grant) for grant in grants}
+        for grant in grants:
+            if key_of(grant) not in self._told and self._write(grant, now):
+                self._told.add(key_of(grant))
+
+    def _write(self, grant: Grant, now: datetime) -> bool:
+        event = expiry_of(grant)
+        manifest = manifest_of(event, expiry_name(grant), self._reporter, now)
+        try:
+            self._server.create(url_of(event), manifest)
+        except AlreadyThere:
+            return True
+        except ApiServerError as error:
+            log.warning("expiry not told", object=grant.subject, reason=str(error))
+            return False
+        return True
+
+
+def standings(live: Lookup, declared: Lookup, masks: Masks | None) -> Standings:
+    """Return what looks into Git only where a change is still live: reading it takes long."""
+    in_cluster, in_git_too = Looked(live, None, masks), Looked(live, declared, masks)
+
+    def standing(attempt: Attempt, change: ChangedField) -> Standing:
+        found = in_cluster(attempt, change)
+        return found if found.live is Answer.NO else in_git_too(attempt, change)
+
+    return standing
+
+
+def declared_by(repositories: Sequence[Lookup]) -> Lookup:
+    """Return a look into all of *repositories*.
+
+    While one of them cannot be read, what none of the others declares is not known.
+    """
+
+    def declared(ref: Ref) -> Object | None:
+        unread: NotKnown | None = None
+        for each in repositories:
+            try:
+                found = each(ref)
+            except NotKnown as error:
+                unread = error
+                continue
+            if found is not None:
+                return found
+        if unread is not None:
+            raise unread
+        return None
+
+    return declared
+
+
+def _followed(declares: Declares) -> FollowedGit:
+    release = Release(declares.app, declares.namespace, tuple(map(Path, declares.values)))
+    address = parse_address(declares.git)
+    return FollowedGit(address, declares.path, release, declares.namespace)
+
+
+NOTIFY_LOOK_BACK: Final = timedelta(minutes=2)
+"""What happened shortly before the first pass is told too: a leader that ends tells no more. It may
+be told twice then; better than never."""
+
+CONFIGURATIONS: Final = tuple(
+    f"/apis/admissionregistration.k8s.io/v1/{resource}/glasswarden"
+    for resource in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+)
+
+
+def new_notify(tools: Tools) -> Callable[[Passed], None]:
+    """Return what tells people; nobody is told where no file says whom."""
+    file = tools.settings.notifications
+    return (lambda _: None) if file is None else _Notify(tools, file)
+
+
+@dataclass(slots=True)
+class _Notify:
+    """The duty, and what it remembers between passes."""
+
+    tools: Tools
+    file: Path
+    _text: str = field(default="", init=False)
+    _notifier: Notifier | None = field(default=None, init=False)
+    _news: News | None = field(default=None, init=False)
+
+    def __call__(self, passed: Passed) -> None:
+        self._read_file()
+        if self._notifier is None:
+            return
+        self._news = self._news or News(passed.now - NOTIFY_LOOK_BACK)
+        self._notifier.take(self._events(self._news, passed), passed.now)
+
+    def _read_file(self) -> None:
+        """Go by the file as it is; one that is broken changes nothing."""
+        try:
+            text = self.file.read_text()
+            if text == self._text:
+                return
+            self._text = text
+            self._follow(parse_notifications(text))
+        except (OSError, UnicodeDecodeError, NotificationsInvalid) as error:
+            log.warning("notifications not reloaded", file=str(self.file), reason=str(error))
+
+    def _follow(self, document: Document) -> None:
+        if self._notifier is None:
+            self._notifier = Notifier(document, lambda target: Sender(target, _count))
+        else:
+            self._notifier.follow(document)
+
+    def _events(self, news: News, passed: Passed) -> Iterator[Event]:
+        standing = _standing(passed)
+        yield from news.of_ledger(self.tools.ledger, passed.cluster, standing, passed.now)
+        found = ((each.finding, each.team) for each in passed.found)
+        yield from unexplained(found, passed.cluster, passed.now)
+        yield from news.of_configurations(self._configurations(), passed.cluster, passed.now)
+
+    def _configurations(self) -> Configurations:
+        """Return our webhook configurations; nothing where we may not, or cannot, look."""
+        try:
+            return {path: self.tools.objects.get_or_none(path) for path in CONFIGURATIONS}
+        except ClusterError as error:
+            log.info("webhook configurations not looked at", reason=str(error))
+            return {}
+
+
+def _standing(passed: Passed) -> Callable[[Attempt, ChangedField], Standing]:
+    """Return what tells whether a change is still live: this pass has just looked."""
+    owed = {each.last.record for each in passed.open if each.last.record}
+
+    def standing(attempt: Attempt, _: ChangedField) -> Standing:
+        return Standing(Answer.YES if attempt.id in owed else Answer.NO)
+
+    return standing
+
+
+def _count(target: str, outcome: Outcome) -> None:
+    metrics.NOTIFICATIONS.labels(target, outcome.value).inc()
+
+
+Duty: TypeAlias = Callable[[Passed], None]
+
+DUTIES: Final[dict[str, Callable[[Tools], Duty]]] = {
+    "forget": new_forget,
+    "grants": new_grants,
+    "notify": new_notify,
+}
+"""Each by the name that logs and metrics give it, in the order they are done."""

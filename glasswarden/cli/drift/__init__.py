@@ -1,1 +1,0 @@
-"""`glasswarden drift`: what is not as Git says, and who did it."""

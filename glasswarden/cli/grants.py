@@ -1,0 +1,463 @@
+"""`glasswarden grants`: the list, from the ledger and from the objects as they are live.
+
+Grants as they are shown: a table for people, JSON for programs.
+
+What the commands about grants share: the ledger's part of the question.
+
+`glasswarden grants sweep`: take what is left of grants that are over off their objects.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+import msgspec
+
+from correlator.grants import Field, Grant, State, grants_of, ref_of_attempt, stories_since
+from correlator.still_live import OBJECT, UNKNOWN, Answer, Looked, NotKnown, Standing, Standings
+from glasswarden.cli.breakglass import is_followed, is_open, left, namespace_of, view_of
+from glasswarden.cli.evidence import (
+    Live,
+    counted,
+    declared_in,
+    git_options,
+    keys_option,
+    masks_at,
+    opened,
+)
+from glasswarden.cli.ledger.log import UNLIMITED, Line, change_in_words, lines_of, widths_of
+from glasswarden.cli.main import LazyGroup
+from glasswarden.cli.options import MOMENT, Kubectl, kubectl_of, kubectl_options
+from glasswarden.kube.objects import Object, Ref, annotations_of, labels_of, metadata_of
+from glasswarden.ledger.record import Attempt, ChangedField
+from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.rules import is_namespace
+from glasswarden.terminal import printable
+
+HEADER: Final = Line(("TIME LEFT", "STATE", "WHO", "OBJECT", "TICKET", "FIELDS"))
+COLORS: Final = {
+    State.OPEN: "yellow",
+    State.OVERDUE: "red",
+    State.UNCHECKED: "magenta",
+    State.SETTLED: "green",
+}
+LONG: Final = timedelta(days=2)
+
+
+def show_table(grants: Sequence[Grant], now: datetime) -> None:
+    """Show *grants* to a person."""
+    if not grants:
+        click.echo("No grant answers this.", err=True)
+        return
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED
+    rows = [HEADER, *(row_of(grant, now) for grant in grants)]
+    widths = widths_of(rows, [])
+    for row in rows:
+        for line in lines_of(row, widths, columns):
+            click.echo(line)
+
+
+def show_json(grants: Sequence[Grant], now: datetime) -> None:
+    """Show *grants* to a program."""
+    click.echo(json.dumps([document_of(grant, now) for grant in grants], indent=2))
+
+
+FORMATS: Final[Mapping[str, Callable[[Sequence[Grant], datetime], None]]] = {
+    "table": show_table,
+    "json": show_json,
+}
+
+
+def row_of(grant: Grant, now: datetime) -> Line:
+    """Return a grant as lines: what it is, then each field, and the reason."""
+    state = grant.state(now)
+    cells = (
+        time_left(grant, now),
+        str(state),
+        grant.grantee,
+        grant.subject,
+        grant.ticket or "-",
+        _count(grant),
+    )
+    details = tuple(map(printable, _details(grant, owed=state is State.OVERDUE)))
+    return Line(tuple(map(printable, cells)), details, COLORS[state])
+
+
+def time_left(grant: Grant, now: datetime) -> str:
+    """Return how long a grant still lives, or how long ago it ended."""
+    end = grant.end
+    if end is None:
+        return "-"
+    return left(end - now) if now < end else f"{_span(now - end)} ago"
+
+
+def _span(span: timedelta) -> str:
+    return f"{span.days} days" if span >= LONG else left(span)
+
+
+def _count(grant: Grant) -> str:
+    live = sum(field.is_owed is Answer.YES for field in grant.fields)
+    changed = f"{len(grant.fields)} changed"
+    return f"{changed}, {live} live" if live else changed
+
+
+def _details(grant: Grant, *, owed: bool) -> Iterator[str]:
+    for field in grant.fields:
+        changed = deed_of(field)
+        place = f"{field_object(field)} " if field_object(field) != grant.subject else ""
+        yield f"{place}{changed}  [{became(field)}]"
+    if grant.reason:
+        yield f"reason: {grant.reason}"
+    if owed:
+        yield f"grant: {grant.id}"  # the word by which it is settled
+    if grant.outcome:
+        yield f"outcome: {grant.outcome}"
+
+
+def field_object(field: Field) -> str:
+    """Return the object that the field is of."""
+    return str(ref_of_attempt(field.attempt))
+
+
+def deed_of(field: Field) -> str:
+    """Return what was done to a field, or to the whole object."""
+    if field.change.path != OBJECT:
+        return change_in_words(field.change)
+    return "deleted" if field.attempt.operation == "DELETE" else "created"
+
+
+def became(field: Field) -> str:
+    """Return what became of a field, in a few words."""
+    if deed_of(field) == "deleted":
+        return _became_deleted(field)
+    if field.standing.git is Answer.YES:
+        return "in Git"
+    words = {Answer.YES: "still live", Answer.NO: "undone", Answer.UNKNOWN: "not looked at"}
+    return words[field.standing.live]
+
+
+def _became_deleted(field: Field) -> str:
+    if field.standing.git is Answer.YES:
+        return "not in Git either"
+    words = {Answer.YES: "still gone", Answer.NO: "back again", Answer.UNKNOWN: "not looked at"}
+    return words[field.standing.live]
+
+
+def document_of(grant: Grant, now: datetime) -> dict[str, Any]:
+    """Return a grant for a program; values that are hidden stay so."""
+    return {
+        "id": grant.id,
+        "cluster": grant.cluster,
+        "state": str(grant.state(now)),
+        "grantee": grant.grantee,
+        "approver": grant.approver,
+        "rule": grant.rule,
+        "object": grant.subject,
+        "ticket": grant.ticket,
+        "reason": grant.reason,
+        "start": grant.start.isoformat(),
+        "expires": grant.expires.isoformat() if grant.expires else None,
+        "closed": grant.closed.isoformat() if grant.closed else None,
+        "outcome": grant.outcome,
+        "secondsLeft": _seconds_left(grant, now),
+        "fields": [
+            {
+                "object": field_object(field),
+                "live": str(field.standing.live),
+                "git": str(field.standing.git),
+                "record": field.attempt.id,
+                **msgspec.to_builtins(field.change),
+            }
+            for field in grant.fields
+        ],
+    }
+
+
+def _seconds_left(grant: Grant, now: datetime) -> int:
+    return max(0, int((grant.end - now).total_seconds())) if grant.end else 0
+
+
+def show_summary(grants: Sequence[Grant], now: datetime) -> None:
+    """Say, beside the table, how many there are of each state."""
+    states = [grant.state(now) for grant in grants]
+    parts = [f"{states.count(state)} {state}" for state in State if state in states]
+    if parts:
+        click.echo(f"{counted(len(grants), 'grant')}: {', '.join(parts)}.", err=True)
+
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def ledger_option(function: Function) -> Function:
+    """Let a command be told its ledger as `address`.
+
+    Not required: the group is read before its subcommand, which asks for a ledger itself.
+    """
+    return click.option(
+        "--ledger",
+        "address",
+        envvar="GLASSWARDEN_LEDGER",
+        metavar="ADDRESS",
+        help="The ledger: sqlite:///PATH or postgresql://USER@HOST/DATABASE.  [required]",
+    )(function)
+
+
+def scope_options(function: Function) -> Function:
+    """Let a command be told which records it goes by."""
+    since = click.option(
+        "--since",
+        type=MOMENT,
+        default="30d",
+        show_default=True,
+        help="Grants that something happened to since: 7d, 2026-03-01T12:00:00Z.",
+    )
+    cluster = click.option("--cluster", help="Of this cluster, which kubectl must be talking to.")
+    return since(cluster(function))
+
+
+def required(address: str | None) -> str:
+    """Return the ledger's address, or end as click does without one."""
+    if address is None:
+        raise click.UsageError("Missing option '--ledger'.")
+    return address
+
+
+OWED: Final = frozenset({State.OPEN, State.OVERDUE, State.UNCHECKED})
+EXIT_OVERDUE: Final = 1
+EXIT_UNCHECKED: Final = 3
+"""Not 2, with which click ends on a mistyped command."""
+
+
+COMMANDS: Final = {"sweep": "glasswarden.cli.grants:sweep"}
+"""Each command by the module that defines it as `command`."""
+
+
+@click.group("grants", cls=LazyGroup, modules=COMMANDS, invoke_without_command=True)
+@ledger_option
+@scope_options
+@keys_option
+@click.option("--ticket", help="Under this ticket.")
+@click.option("--actor", help="Of this person.")
+@click.option("--overdue", is_flag=True, help="Only what has ended and is still live.")
+@click.option("--all", "everything", is_flag=True, help="Settled ones too.")
+@git_options
+@click.option("--no-live", is_flag=True, help="Go by the ledger alone; ask no cluster.")
+@kubectl_options
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(sorted(FORMATS)),
+    default="table",
+    show_default=True,
+    help="For people, or for programs.",
+)
+@click.option(
+    "--exit-code", is_flag=True, help="End with 1 if one is overdue, 3 if one is unchecked."
+)
+def grants(**options: Any) -> None:  # noqa: ANN401 - as they came
+    """Show who broke the glass, and what is still owed for it.
+
+    A grant is open until it ends; then it is overdue while something changed under it is still
+    live, and settled when all of it is undone, in Git (which --git shows), or delegated. Objects
+    are looked up with kubectl; what cannot be read is unchecked.
+    """
+    if click.get_current_context().invoked_subcommand is None:
+        _list(**options)
+
+
+def _list(
+    *,
+    output: str,
+    overdue: bool,
+    everything: bool,
+    exit_code: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    now = datetime.now(UTC)
+    grants = _found(**options)
+    wanted = frozenset({State.OVERDUE}) if overdue else frozenset(State) if everything else OWED
+    shown = [grant for grant in grants if grant.state(now) in wanted]
+    FORMATS[output](shown, now)
+    if output == "table":
+        show_summary(shown, now)
+        _say_left_out(len(grants) - len(shown))
+    if exit_code:
+        _end_with({grant.state(now) for grant in grants})
+
+
+def _say_left_out(count: int) -> None:
+    if count:
+        click.echo(f"{counted(count, 'other grant')} not shown; --all shows all.", err=True)
+
+
+def _end_with(states: set[State]) -> None:
+    if State.OVERDUE in states:
+        raise SystemExit(EXIT_OVERDUE)
+    if State.UNCHECKED in states:
+        raise SystemExit(EXIT_UNCHECKED)
+
+
+def _found(
+    *,
+    address: str | None,
+    since: datetime,
+    cluster: str | None,
+    keys: Path | None,
+    ticket: str | None,
+    actor: str | None,
+    git: str | None,
+    path: str,
+    no_live: bool,
+    **options: Any,  # noqa: ANN401 - kubectl's
+) -> list[Grant]:
+    """Return the grants that are asked about, newest first, with what became of their fields."""
+    ledger_address = required(address)
+    with opened(ledger_address) as ledger:
+        story = stories_since(ledger, since, cluster)
+    asked = [
+        grant
+        for grant in grants_of(story, _unlooked)
+        if ticket in {None, grant.ticket} and actor in {None, grant.grantee}
+    ]
+    if (no_live and git is None) or not asked or not _in_one_cluster(asked):
+        return asked
+    live = None if no_live else Live(kubectl_of(options))
+    declared, incomplete = declared_in(git, path) if git else (None, [])
+    ids = {(grant.cluster, grant.id) for grant in asked}
+    looked = Looked(live or _nobody_looks, declared, masks_at(keys, ledger_address))
+    grants = grants_of(story, _only(ids, looked))
+    _say_unread(live, incomplete)
+    return [grant for grant in grants if (grant.cluster, grant.id) in ids]
+
+
+def _unlooked(_attempt: Attempt, _change: ChangedField) -> Standing:
+    return UNKNOWN
+
+
+def _nobody_looks(_ref: Ref) -> Object | None:
+    raise NotKnown
+
+
+def _only(ids: set[tuple[str, str]], looked: Standings) -> Standings:
+    """Return what looks only at what was changed under the grants *ids*."""
+
+    def standing(attempt: Attempt, change: ChangedField) -> Standing:
+        wanted = (attempt.cluster, attempt.grant) in ids
+        return looked(attempt, change) if wanted else UNKNOWN
+
+    return standing
+
+
+def _in_one_cluster(grants: Sequence[Grant]) -> bool:
+    """Tell whether one kubectl can see them all; of another cluster it would see wrong things."""
+    clusters = sorted({grant.cluster for grant in grants})
+    if len(clusters) > 1:
+        names = ", ".join(map(printable, clusters))
+        click.echo(f"Nothing was looked up: choose one of {names} with --cluster.", err=True)
+    return len(clusters) == 1
+
+
+def _say_unread(live: Live | None, incomplete: Sequence[str]) -> None:
+    unread = live.unread if live else {}
+    if unread:
+        click.echo(f"{counted(len(unread), 'object')} could not be read:", err=True)
+    for ref, why in unread.items():
+        click.echo(f"  {printable(str(ref))}: {printable(why)}", err=True)
+    for what in incomplete:
+        click.echo(f"Not read of Git: {printable(what)}", err=True)
+
+
+@click.command("sweep")
+@ledger_option
+@scope_options
+@kubectl_options
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+def sweep(
+    *,
+    address: str | None,
+    since: datetime,
+    cluster: str | None,
+    dry_run: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Take the marks of grants and requests that are over off their objects.
+
+    Nothing depends on it: a stamp that is out of date counts for nothing, and leaves with the next
+    write that the webhook sees. What is in force, or waits for approval, is left alone.
+    """
+    with opened(required(address)) as ledger:
+        story = stories_since(ledger, since, cluster)
+    if len({attempt.cluster for attempt in story}) > 1:
+        raise click.UsageError("The ledger knows several clusters: choose one with --cluster.")
+    refs, kubectl = refs_of(story), kubectl_of(options)
+    outcomes = [_sweep(kubectl, ref, dry_run=dry_run) for ref in refs]
+    swept = outcomes.count(True)
+    click.echo(f"{swept} of {len(refs)} objects {'would be ' if dry_run else ''}swept.", err=True)
+    if None in outcomes:
+        raise SystemExit(1)
+
+
+def refs_of(story: Iterable[Attempt]) -> list[Ref]:
+    """Return the objects that *story* is about, each once."""
+    refs = (
+        Ref(each.group, each.version, each.kind, each.namespace, each.name)
+        for each in story
+        if each.name
+    )
+    return list(dict.fromkeys(refs))
+
+
+def left_over(obj: Object, now: datetime, namespace: Object | None = None) -> list[str]:
+    """Return the annotations on *obj* that a grant or a request which is over left behind.
+
+    What a grant on its Namespace left behind is over with that.
+    """
+    view = view_of(obj, namespace)
+    waits = view.petition is not None and now < view.petition.deadline
+    over = view.stamp is not None or view.petition is not None
+    if is_open(view, now) or is_followed(view, now) or waits or not over:
+        return []
+    return sorted(names.ANNOTATIONS.intersection(annotations_of(obj)))
+
+
+def _sweep(kubectl: Kubectl, ref: Ref, *, dry_run: bool) -> bool | None:
+    """Sweep one object; tell whether there was anything, and nothing where it failed."""
+    try:
+        found = kubectl.find(ref)
+        marks = _marks(kubectl, found) if found else []
+        if found is None or not marks:
+            return False
+        if not dry_run:
+            # Whoever asks anew meanwhile moves the object on: then it is left alone.
+            kubectl.strip(ref, str(metadata_of(found).get("resourceVersion", "")), marks)
+            _unlabel(kubectl, ref)
+    except click.ClickException as error:
+        click.echo(f"{printable(str(ref))}: {printable(error.message)}", err=True)
+        return None
+    click.echo(f"{printable(str(ref))}: {', '.join(short(mark) for mark in marks)}")
+    return True
+
+
+def _marks(kubectl: Kubectl, obj: Object) -> list[str]:
+    if not names.ANNOTATIONS.intersection(annotations_of(obj)):
+        return []
+    return left_over(obj, datetime.now(UTC), namespace_of(kubectl, obj))
+
+
+def _unlabel(kubectl: Kubectl, ref: Ref) -> None:
+    """Take a Namespace's label off, where the webhook was not there to do it."""
+    if not is_namespace(ref):
+        return
+    found = kubectl.find(ref)
+    if found is not None and names.ACTIVE in labels_of(found):
+        kubectl.unlabel(ref, names.ACTIVE)
+
+
+def short(name: str) -> str:
+    """Return an annotation's name without our prefix."""
+    return name.removeprefix(names.PREFIX)

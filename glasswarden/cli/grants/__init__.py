@@ -1,1 +1,0 @@
-"""Grants at the terminal: who broke the glass, and what is still owed for it."""

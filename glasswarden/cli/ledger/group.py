@@ -1,0 +1,24 @@
+"""`glasswarden ledger`: look into what was recorded, and look after it."""
+
+from typing import Final
+
+import click
+
+from glasswarden.cli.main import LazyGroup
+
+COMMANDS: Final = {
+    "export": "glasswarden.cli.ledger.transfer:export",
+    "fsck": "glasswarden.cli.ledger.fsck",
+    "hold": "glasswarden.cli.ledger.maintenance:hold_command",
+    "import": "glasswarden.cli.ledger.transfer:import_records",
+    "key": "glasswarden.cli.ledger.maintenance:key_command",
+    "log": "glasswarden.cli.ledger.log",
+    "migrate": "glasswarden.cli.ledger.maintenance:migrate_command",
+    "prune": "glasswarden.cli.ledger.maintenance:prune_command",
+}
+"""Each command by the module that defines it as `command`."""
+
+
+@click.command("ledger", cls=LazyGroup, modules=COMMANDS)
+def command() -> None:
+    """Look into what was recorded, and look after it."""

@@ -1,0 +1,156 @@
+"""`glasswarden ledger prune`: let go of what is old.
+
+`glasswarden ledger hold`: keep what belongs to a ticket, however old.
+
+`glasswarden ledger migrate`: the tables of this version.
+
+`glasswarden ledger key`: the key that others verify with.
+"""
+
+import getpass
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from glasswarden.cli.evidence import (
+    Function,
+    acting,
+    counted,
+    existing,
+    keys_folder,
+    keys_option,
+    ledger_option,
+    own_key,
+    public_key_option,
+    sentences,
+)
+from glasswarden.cli.options import DURATION
+from glasswarden.ledger.chain import open_signer
+from glasswarden.ledger.fsck.trust import Trust
+from glasswarden.ledger.ledger import LegalHold
+from glasswarden.ledger.open import migrate_ledger
+from glasswarden.ledger.retention import Pruning, lift_hold, prune, put_hold
+from glasswarden.terminal import printable
+
+
+@click.command("prune")
+@ledger_option
+@keys_option
+@public_key_option
+@click.option("--older-than", type=DURATION, required=True, help="What is older goes: 400d.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and leave it.")
+@click.pass_context
+def prune_command(
+    ctx: click.Context,
+    address: str,
+    keys: Path | None,
+    public_keys: tuple[str, ...],
+    older_than: timedelta,
+    dry_run: bool,  # noqa: FBT001 - click hands it over by name
+) -> None:
+    """Cut the old beginnings of chains; a signed tombstone keeps the rest verifiable.
+
+    What belongs to a ticket under legal hold stays. A chain that does not verify, by --public-key
+    or by the ledger's own key, is left alone, and the exit code is 1.
+    """
+    now = datetime.now(UTC)
+    pruned = refused = 0
+    with sentences(), existing(address) as ledger, ExitStack() as stack:
+        # What others signed is not ours to bury, unless somebody says so.
+        trust = Trust(frozenset(public_keys) or own_key(keys, address) or None)
+        clerk = None if dry_run else stack.enter_context(acting(ledger, address, keys, now))
+        for each in prune(ledger, now - older_than, trust, clerk):
+            if isinstance(each, Pruning):
+                pruned += each.count
+                click.echo(told(each, is_done=not dry_run))
+            else:
+                refused += 1
+                click.echo(f"left alone: {each}", err=True)
+    click.echo(f"{counted(pruned, 'record')} {'would go' if dry_run else 'pruned'}")
+    ctx.exit(1 if refused else 0)
+
+
+def told(pruning: Pruning, *, is_done: bool) -> str:
+    """Return a line about one chain."""
+    kept = f", {len(pruning.kept):,} kept" if pruning.kept else ""
+    cut = "cut" if is_done else "would be cut"
+    what = f"{counted(pruning.count, 'record')} through {pruning.through:,}"
+    return f"{pruning.chain}: {what} {cut}{kept}"
+
+
+@click.group("hold")
+def hold_command() -> None:
+    """Keep what belongs to a ticket, however old; each act leaves a signed record."""
+
+
+def who_and_why(function: Function) -> Function:
+    """Let a command be told who acts, and why."""
+    by = click.option("--by", default=getpass.getuser, help="Who says so; else you.")
+    why = click.option("--why", required=True, help="The reason, for whoever asks later.")
+    return by(why(function))
+
+
+@hold_command.command("add")
+@click.argument("ticket")
+@who_and_why
+@ledger_option
+@keys_option
+def add(ticket: str, by: str, why: str, address: str, keys: Path | None) -> None:
+    """Put a legal hold on TICKET."""
+    now = datetime.now(UTC)
+    with sentences(), existing(address) as ledger, acting(ledger, address, keys, now) as clerk:
+        is_new = put_hold(ledger, LegalHold(ticket, now, by, why), clerk)
+    click.echo(f"{ticket} is held" if is_new else f"{ticket} was held already, and still is")
+
+
+@hold_command.command("remove")
+@click.argument("ticket")
+@who_and_why
+@ledger_option
+@keys_option
+def remove(ticket: str, by: str, why: str, address: str, keys: Path | None) -> None:
+    """Lift the legal hold on TICKET."""
+    now = datetime.now(UTC)
+    with sentences(), existing(address) as ledger, acting(ledger, address, keys, now) as clerk:
+        was_held = lift_hold(ledger, ticket, by, why, clerk)
+    if not was_held:
+        raise click.ClickException(f"{ticket} is not held")
+    click.echo(f"{ticket} is no longer held")
+
+
+@hold_command.command("list")
+@ledger_option
+def list_command(address: str) -> None:
+    """List the legal holds in force, oldest first."""
+    with sentences(), existing(address) as ledger:
+        for hold in ledger.holds():
+            cells = (hold.ticket, hold.since.isoformat(), hold.by, hold.why)
+            click.echo("\t".join(map(printable, cells)))
+
+
+@click.command("migrate")
+@ledger_option
+def migrate_command(address: str) -> None:
+    """Make the ledger's tables, or bring them to this program's version.
+
+    All or nothing, and safe to repeat; of two that run at once one waits. In PostgreSQL it also
+    makes the partitions of this month and the next three.
+    """
+    with sentences():
+        done = migrate_ledger(address)
+    for sentence in done or ["nothing to do"]:
+        click.echo(sentence)
+
+
+@click.command("key")
+@ledger_option
+@keys_option
+def key_command(address: str, keys: Path | None) -> None:
+    """Print the public key that checkpoints are signed with: Ed25519, raw, base64.
+
+    Publish it where whoever can write to the ledger cannot; fsck takes it with --public-key.
+    """
+    with sentences():
+        click.echo(open_signer(keys_folder(keys, address)).public_key)

@@ -1,0 +1,432 @@
+"""How commands reach a cluster, and where in it the product is.
+
+kubectl's own flags on our commands: they say which cluster, and as whom.
+
+What commands are given: files, or the standard input; and how they end when it is no good.
+
+Times as people type them: `90m`, `7d`, `1d12h`, or a moment such as 2026-03-01T12:00:00Z.
+
+Durations on the command line: `90d`, `12h`, `30s`, or several together.
+
+The person's own kubectl: it knows their contexts, credentials and proxies best.
+
+Kinds by the words that kubectl takes: `deploy`, `deployments`, `Deployment`.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from glasswarden.cluster.client import Access, access_in_cluster
+from glasswarden.cluster.kubeconfig import access_from
+from glasswarden.cluster.objects import ClusterUnreachable, Objects, objects_from
+from glasswarden.duration import DurationError, parse_duration
+from glasswarden.keys.folder import KeysUnreadable, read_ring
+from glasswarden.keys.ring import Ring
+from glasswarden.kube.objects import Ref
+from glasswarden.policy.policy import Policy
+from glasswarden.policy_file import PolicyUnreadable, load_policy, parse_policy
+
+KUBECONFIG = click.option(
+    "--kubeconfig",
+    envvar="GLASSWARDEN_KUBECONFIG",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="How to reach the API server; by default as kubectl does, or as a pod.",
+)
+NAMESPACE = click.option(
+    "--namespace",
+    "-n",
+    default="glasswarden",
+    show_default=True,
+    help="Where the product is installed.",
+)
+
+
+def connect(kubeconfig: Path | None) -> Objects:
+    """Return the cluster, or end with why there is none."""
+    try:
+        return objects_from(kubeconfig)
+    except ClusterUnreachable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def access_to(kubeconfig: Path | None) -> Access:
+    """Return how to reach the API server, as kubectl finds it or as a pod. Raises `NoAccess`."""
+    if kubeconfig is not None:
+        return access_from(kubeconfig)
+    own = Path.home() / ".kube" / "config"
+    if own.exists() and not os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return access_from(own)
+    return access_in_cluster()
+
+
+FIELD_MANAGER = "kubectl-glasswarden"
+PATIENCE = "10s"
+"""How long one object may take to be looked up."""
+
+_NAMESPACE = "--namespace="
+
+
+_PREFIX: Final = re.compile(r"^(error: |Error from server \(Forbidden\): (?=admission webhook))")
+"""What kubectl puts before a refusal of ours, or an error of its own: click says so as well."""
+
+
+class KubectlFailed(click.ClickException):
+    """kubectl ended with an error; the message is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """kubectl, with the flags that every call of one command shares."""
+
+    program: str
+    flags: tuple[str, ...]
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace that was named, if one was."""
+        named = (flag for flag in self.flags if flag.startswith(_NAMESPACE))
+        return next((flag.removeprefix(_NAMESPACE) for flag in named), None)
+
+    def get(self, target: str) -> dict[str, Any]:
+        """Return the object that *target* names, or end with kubectl's own words."""
+        completed = self._run("get", target, "-o", "json", "--show-managed-fields")
+        found: dict[str, Any] = json.loads(completed.stdout)
+        return found
+
+    def look(self, target: str) -> dict[str, Any] | None:
+        """Return the object that *target* names, none where there is none; or end."""
+        try:
+            return self.get(target)
+        except KubectlFailed as error:
+            if "(NotFound)" not in error.message:
+                raise
+            return None
+
+    def find(self, ref: Ref) -> dict[str, Any] | None:
+        """Return the object *ref*, none where there is none; or end with kubectl's own words."""
+        wanted = ("-o", "json", "--ignore-not-found", f"--request-timeout={PATIENCE}")
+        said = self._run("get", *named(ref), *wanted).stdout
+        found: dict[str, Any] | None = json.loads(said) if said.strip() else None
+        return found
+
+    def whoami(self) -> str | None:
+        """Return as whom the API server knows the person; none where it does not say."""
+        try:
+            said = json.loads(self._run("auth", "whoami", "-o", "json").stdout)
+            return str(said["status"]["userInfo"]["username"])
+        except (KubectlFailed, ValueError, KeyError, TypeError):
+            return None
+
+    def strip(self, ref: Ref, version: str, annotations: Sequence[str]) -> None:
+        """Take *annotations* off *ref*, if it is still at resource version *version*."""
+        options = (f"--resource-version={version}", f"--field-manager={FIELD_MANAGER}")
+        self._run("annotate", *named(ref), *options, "--", *(f"{name}-" for name in annotations))
+
+    def unlabel(self, ref: Ref, label: str) -> None:
+        """Take *label* off *ref*."""
+        self._run("label", *named(ref), f"--field-manager={FIELD_MANAGER}", "--", f"{label}-")
+
+    def annotate(self, target: str, annotations: dict[str, str | None]) -> None:
+        """Set annotations, and take off those that are none; a refusal ends with its reason."""
+        words = [
+            f"{key}-" if value is None else f"{key}={value}" for key, value in annotations.items()
+        ]
+        manager = f"--field-manager={FIELD_MANAGER}"
+        completed = self._run("annotate", target, "--overwrite", manager, "--", *words)
+        if completed.stderr:  # warnings that came with the answer
+            click.echo(completed.stderr.rstrip(), err=True)
+
+    def hand_over(self, arguments: Sequence[str]) -> int:
+        """Run *arguments* as if typed, in the person's terminal; return how it ended."""
+        command = [self.program, *self.flags, *arguments]
+        return subprocess.run(command, check=False).returncode  # noqa: S603 - the person's own words
+
+    def typed(self, *words: str) -> str:
+        """Return the command of ours that a person would type, with the same flags."""
+        return " ".join(["kubectl glasswarden", *words, *self.flags])
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [self.program, *self.flags, *arguments]
+        try:
+            # Every word is kubectl's own argument; no shell reads it.
+            return subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+        except subprocess.CalledProcessError as error:
+            said = _PREFIX.sub("", error.stderr.strip())
+            raise KubectlFailed(said or f"kubectl ended with {error.returncode}") from error
+        except OSError as error:
+            raise KubectlFailed(f"kubectl could not be run: {error}") from error
+
+
+def named(ref: Ref) -> tuple[str, ...]:
+    """Return the arguments that name *ref* exactly, whatever else is called like its kind."""
+    target = f"{ref.kind}.{ref.version}.{ref.group}/{ref.name}"
+    return (target, f"--namespace={ref.namespace}") if ref.namespace else (target,)
+
+
+def find_kubectl(flags: Sequence[str]) -> Kubectl:
+    """Return kubectl as the environment names it, or as the PATH has it."""
+    program = os.environ.get("KUBECTL") or shutil.which("kubectl")
+    if program is None:
+        raise click.ClickException("kubectl is not on the PATH; name it with KUBECTL=FILE")
+    return Kubectl(program, tuple(flags))
+
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_FLAGS: Final = ("context", "kubeconfig", "as_")
+
+
+def kubectl_options(function: Function) -> Function:
+    """Let a command pass kubectl's flags on; `kubectl_of` reads them from its options."""
+    context = click.option("--context", metavar="NAME", help="The kubeconfig's context.")
+    kubeconfig = click.option("--kubeconfig", metavar="FILE", help="The kubeconfig.")
+    whom = click.option("--as", "as_", metavar="USER", help="Whom to impersonate.")
+    return context(kubeconfig(whom(function)))
+
+
+def kubectl_of(options: dict[str, Any]) -> Kubectl:
+    """Return kubectl with the flags among *options*."""
+    return kubectl_with({name: options[name] for name in _FLAGS})
+
+
+def flags_taken(options: dict[str, Any]) -> dict[str, str | None]:
+    """Take kubectl's flags, and the namespace, out of *options*."""
+    return {name: options.pop(name) for name in ("namespace", *_FLAGS)}
+
+
+def kubectl_with(flags: dict[str, str | None]) -> Kubectl:
+    """Return kubectl with those of *flags* that were given."""
+    given = {name.rstrip("_"): value for name, value in flags.items() if value is not None}
+    return find_kubectl([f"--{name}={value}" for name, value in given.items()])
+
+
+FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+STDIN: Final = Path("<stdin>")
+"""What mistakes in the standard input are said to be in."""
+
+
+def read_policy(file: Path) -> Policy:
+    """Return the policy in *file*, or in the standard input for `-`; or end with its mistake."""
+    try:
+        return load_policy(file) if str(file) != "-" else _policy_from_input()
+    except PolicyUnreadable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _policy_from_input() -> Policy:
+    try:
+        text = read_bytes(Path("-")).decode()
+    except UnicodeDecodeError as error:
+        raise PolicyUnreadable(f"{STDIN}: {error}") from error
+    return parse_policy(STDIN, text)
+
+
+def read_keys(folder: Path | None) -> Ring:
+    """Return the keys of grants in *folder*, or end with what is wrong with one."""
+    try:
+        return Ring() if folder is None else read_ring(folder, "grant")
+    except KeysUnreadable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def read_bytes(file: Path) -> bytes:
+    """Return the content of *file*, or of the standard input for `-`."""
+    try:
+        with click.open_file(str(file), "rb") as stream:
+            content: bytes = stream.read()
+            return content
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error.strerror}") from error
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Return the Kubernetes object in *file*, which is JSON."""
+    try:
+        content = json.loads(read_bytes(file))
+    except ValueError as error:
+        raise click.ClickException(f"{file}: not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise click.ClickException(f"{file}: not a Kubernetes object")
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment to go by instead of the machine's clock; a caller gives it as click's `obj`."""
+
+    time: datetime
+
+
+def now() -> datetime:
+    """Return what time it is for the command that runs."""
+    context = click.get_current_context(silent=True)
+    given = context.find_object(Moment) if context else None
+    return given.time if given else datetime.now(UTC)
+
+
+class TimeUnclear(ValueError):
+    """Text that is no moment; the message shows one that is."""
+
+
+def parse_moment(text: str, now: datetime) -> datetime:
+    """Return the moment that *text* says; a length of time is counted back from *now*.
+
+    A date alone is its first instant, and what names no zone is in UTC, like all that we print.
+    """
+    try:
+        return now - parse_duration(text)
+    except DurationError:
+        pass  # then it is a moment, or nothing
+    except OverflowError as error:
+        raise _unclear(text, now) from error
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise _unclear(text, now) from error
+
+
+def _unclear(text: str, now: datetime) -> TimeUnclear:
+    return TimeUnclear(f"{text!r} is no time; try 2h, 7d or {now:%Y-%m-%dT%H:%M:%SZ}")
+
+
+class DurationType(click.ParamType[timedelta]):
+    """An option that takes a length of time."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Return *value* as a length of time, or end with what is wrong with it."""
+        try:
+            return parse_duration(str(value))
+        except DurationError as error:
+            self.fail(str(error), param, ctx)
+
+
+class MomentType(click.ParamType[datetime]):
+    """An option that takes a moment, or how long ago it was."""
+
+    name = "time"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Return *value* as a moment, or end with what is wrong with it."""
+        try:
+            return parse_moment(str(value), now())
+        except TimeUnclear as error:
+            self.fail(str(error), param, ctx)
+
+
+DURATION: Final = DurationType()
+MOMENT: Final = MomentType()
+
+
+_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_PART = re.compile(r"(\d+(?:\.\d+)?)([dhms])")
+
+
+class FractionalDuration(click.ParamType[timedelta]):
+    """A length of time."""
+
+    name = "duration"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - what click passes: text, or a default that is one already
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> timedelta:
+        """Return *value* as a timedelta."""
+        if isinstance(value, timedelta):
+            return value
+        if not re.fullmatch(f"(?:{_PART.pattern})+", value):
+            self.fail(f"{value!r} is no duration such as 90d, 12h or 30s", param, ctx)
+        return sum(
+            (timedelta(**{_UNITS[unit]: float(number)}) for number, unit in _PART.findall(value)),
+            timedelta(),
+        )
+
+
+FRACTIONAL_DURATION = FractionalDuration()
+
+
+def spelled(length: timedelta) -> str:
+    """Return *length* in its largest units, such as `2 days` or `14 min`."""
+    seconds = int(abs(length).total_seconds())
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+_WORDS: Final = {
+    "ClusterRole": "",
+    "ClusterRoleBinding": "",
+    "ConfigMap": "cm",
+    "CronJob": "cj",
+    "CustomResourceDefinition": "crd crds",
+    "DaemonSet": "ds",
+    "Deployment": "deploy",
+    "HorizontalPodAutoscaler": "hpa",
+    "Ingress": "ing ingresses",
+    "Job": "",
+    "Namespace": "ns",
+    "NetworkPolicy": "netpol networkpolicies",
+    "PersistentVolume": "pv",
+    "PersistentVolumeClaim": "pvc",
+    "Pod": "po",
+    "PodDisruptionBudget": "pdb",
+    "ReplicaSet": "rs",
+    "Role": "",
+    "RoleBinding": "",
+    "Secret": "",
+    "Service": "svc",
+    "ServiceAccount": "sa",
+    "StatefulSet": "sts",
+    "StorageClass": "sc storageclasses",
+    "Application": "app apps",
+    "ApplicationSet": "appset appsets",
+    "AppProject": "appproj",
+    "Bucket": "",
+    "GitRepository": "gitrepo gitrepositories",
+    "HelmChart": "hc",
+    "HelmRelease": "hr",
+    "HelmRepository": "helmrepo helmrepositories",
+    "Kustomization": "ks",
+    "OCIRepository": "ocirepo ocirepositories",
+}
+"""Kubernetes' own kinds and the reconcilers', with short names and uncommon plurals."""
+
+_KINDS: Final = {
+    word: kind
+    for kind, more in _WORDS.items()
+    for word in (kind.lower(), f"{kind.lower()}s", *more.split())
+}
+
+
+class KindUnknown(ValueError):
+    """A word that names no kind we know; a kind is always known as its manifest spells it."""
+
+
+def kind_of(word: str) -> str:
+    """Return the kind that *word* stands for; any word with a capital is taken for a kind."""
+    known = _KINDS.get(word.partition(".")[0].lower())
+    if known or word != word.lower():
+        return known or word
+    raise KindUnknown(
+        f"{word!r} is no kind that is known here; spell it as in a manifest: Deployment"
+    )

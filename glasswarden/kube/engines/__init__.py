@@ -1,0 +1,1 @@
+"""The GitOps engines, and which objects each of them owns."""

@@ -1,1 +1,0 @@
-"""What `doctor` looks at beyond the registration: pure judgements of what was read."""

@@ -1,0 +1,120 @@
+"""The keeper's passes, with a store in memory and configurations that may be late."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from certs.configurations import OURS, Condition, Sightings, patch_for
+from certs.controller import Keeper
+from certs.files import StateUnreadable
+from certs.rotation import Phase, State
+from glasswarden.cluster.lease import Sighting, is_free
+from tests.certs.builders import HOSTS, NOW, TIMING, publishing, steady
+
+VALIDATING, MUTATING = OURS
+
+
+@dataclass
+class Kept:
+    """A store in memory."""
+
+    state: State | None = None
+    broken: bool = False
+    place: str = "memory"
+
+    def read(self) -> State | None:
+        if self.broken:
+            raise StateUnreadable("torn")
+        return self.state
+
+    def write(self, state: State) -> None:
+        self.state, self.broken = state, False
+
+
+@dataclass
+class Configurations:
+    """What API servers were told to trust."""
+
+    bundles: list[bytes] = field(default_factory=list)
+    gone: bool = False
+
+    def publish(self, bundle: bytes) -> Sightings:
+        if self.gone:
+            return {VALIDATING: Condition.MISSING, MUTATING: Condition.NOT_NEEDED}
+        current = bool(self.bundles) and self.bundles[-1] == bundle
+        if not current:
+            self.bundles.append(bundle)
+        condition = Condition.CURRENT if current else Condition.PATCHED
+        return {VALIDATING: condition, MUTATING: Condition.NOT_NEEDED}
+
+
+def a_keeper(store: Kept, configurations: Configurations) -> Keeper:
+    return Keeper(store, configurations.publish, HOSTS, TIMING)
+
+
+def test_the_first_pass_issues_and_publishes() -> None:
+    store, configurations = Kept(), Configurations()
+    done = a_keeper(store, configurations).turn(NOW)
+    assert store.state == done.state
+    assert configurations.bundles == [done.state.bundle]
+
+
+def test_a_whole_rotation_takes_no_bundle_away_too_soon() -> None:
+    store, configurations = Kept(publishing()), Configurations([steady().bundle])
+    keeper = a_keeper(store, configurations)
+    moments = [NOW + timedelta(seconds=seconds) for seconds in (0, 5, 30, 3600, 3700)]
+    assert [keeper.turn(now).state.phase for now in moments] == [
+        Phase.PUBLISHING,  # patched just now: API servers have not read it
+        Phase.PUBLISHING,
+        Phase.OVERLAPPING,
+        Phase.OVERLAPPING,
+        Phase.STEADY,
+    ]
+    assert [bundle.count(b"BEGIN") for bundle in configurations.bundles] == [1, 2, 1]
+
+
+def test_what_cannot_be_read_is_issued_anew_and_said() -> None:
+    store = Kept(broken=True)
+    done = a_keeper(store, Configurations()).turn(NOW)
+    assert done.complaint == "torn"
+    assert store.state is not None
+
+
+def test_a_deleted_configuration_is_seen() -> None:
+    done = a_keeper(Kept(steady()), Configurations(gone=True)).turn(NOW)
+    assert done.missing == ("validatingwebhookconfigurations/glasswarden",)
+
+
+class TestPatch:
+    def test_only_entries_with_another_bundle_are_touched(self) -> None:
+        configuration = {
+            "webhooks": [
+                {"name": "guard.glasswarden.io", "clientConfig": {"caBundle": "UEVN"}},
+                {"name": "scale.glasswarden.io", "clientConfig": {}},
+            ]
+        }
+        assert patch_for(configuration, b"PEM") == [
+            {"op": "test", "path": "/webhooks/1/name", "value": "scale.glasswarden.io"},
+            {"op": "add", "path": "/webhooks/1/clientConfig/caBundle", "value": "UEVN"},
+        ]
+
+    def test_one_without_entries_needs_nothing(self) -> None:
+        assert patch_for({}, b"PEM") == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "free"),
+    [
+        pytest.param(None, True, id="nobody ever held it"),
+        pytest.param(Sighting("", "1", NOW), True, id="released"),
+        pytest.param(Sighting("me", "1", NOW), True, id="ours"),
+        pytest.param(Sighting("other", "1", NOW), False, id="another's"),
+        pytest.param(Sighting("other", "1", NOW - timedelta(seconds=29)), False, id="just renewed"),
+        pytest.param(Sighting("other", "1", NOW - timedelta(seconds=30)), True, id="run out"),
+    ],
+)
+def test_a_lease_is_free_when_its_holder_was_silent_for_its_duration(
+    seen: Sighting | None, *, free: bool
+) -> None:
+    assert is_free(seen, "me", NOW, timedelta(seconds=30)) is free

@@ -1,0 +1,163 @@
+"""What the audit log adds to a link: who posed, whether it was stored, what got past the door."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pytest
+
+from correlator.attribution.context import Act, AuditedWrite, Drifted, Knowledge, Way, Witness
+from correlator.attribution.link import Confidence, Link, State, link
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.objects import Ref
+from glasswarden.ledger.record import Attempt
+from tests.correlator.attribution.builders import at, drifted, held_by
+from tests.correlator.attribution.builders import wrote as recorded
+from tests.correlator.attribution.test_audit import wrote
+
+REPLICAS = "/spec/replicas"
+BEFORE = wrote(1, 3)
+
+
+def linked(
+    field: Drifted,
+    *writes: AuditedWrite,
+    attempts: tuple[Attempt, ...] = (),
+    witnesses: Mapping[str, Witness] = MappingProxyType({}),
+) -> Link:
+    known = Knowledge(records_since=at(-60), witnesses=witnesses, written=lambda _: writes)
+    return link(field, attempts, known)
+
+
+def test_who_got_past_the_door_is_named_and_it_stays_unexplained() -> None:
+    found = linked(drifted(REPLICAS, 8), wrote(2, 8), BEFORE)
+    assert (found.state, found.actor, found.source) == (State.UNEXPLAINED, "lead", "10.0.0.7")
+    assert found.why.startswith("bypassed by the emergency group at ")
+    assert (found.time, found.confidence) == (at(2), Confidence.NONE)
+    assert found.evidence[0] == "audit event audit-2 shows the write"
+
+
+def test_who_posed_as_somebody_is_unmasked() -> None:
+    found = linked(drifted(REPLICAS, 8), wrote(2, 8, user="outsider"), BEFORE)
+    assert (found.actor, found.impersonator) == ("lead", "outsider")
+
+
+def test_what_is_not_proven_has_no_name() -> None:
+    silent = wrote(2, 8, sent={"metadata": {}})
+    found = linked(drifted(REPLICAS, 8), silent, BEFORE)
+    assert (found.actor, found.impersonator, found.source) == ("", "", "")
+    assert "lead" not in found.why
+
+
+def test_a_record_that_explains_it_comes_first() -> None:
+    attempt = recorded(3, REPLICAS, new=8)
+    found = linked(drifted(REPLICAS, 8), wrote(2, 8), BEFORE, attempts=(attempt,))
+    assert (found.state, found.actor) == (State.EXPLAINED, "responder")
+
+
+def test_but_not_before_somebody_who_set_the_same_value_later() -> None:
+    """The emergency group scaled away and back: nothing but the log can know."""
+    attempt = recorded(2, REPLICAS, old=3, new=8, manager="", subresource="scale")
+    mine = wrote(2, 8, way=Way.RECORDED, records=(attempt.id,))
+    away, back = wrote(3, 10), wrote(4, 8)
+    found = linked(drifted(REPLICAS, 8), back, away, mine, BEFORE, attempts=(attempt,))
+    assert (found.state, found.actor, found.records) == (State.UNEXPLAINED, "lead", ())
+    assert found.why.startswith("bypassed by the emergency group at ")
+
+
+def test_nor_where_somebody_may_have() -> None:
+    attempt = recorded(2, REPLICAS, old=3, new=8)
+    mine = wrote(2, 8, way=Way.RECORDED, records=(attempt.id,))
+    away, back = wrote(3, 10), wrote(4, 8, sent={"metadata": {}})
+    found = linked(drifted(REPLICAS, 8), back, away, mine, BEFORE, attempts=(attempt,))
+    assert (found.state, found.actor) == (State.UNEXPLAINED, "")
+    assert found.why.startswith("perhaps bypassed by the emergency group at ")
+
+
+@pytest.mark.parametrize(
+    ("way", "state"),
+    [(Way.EMERGENCY, State.UNEXPLAINED), (Way.TRUSTED, State.DELEGATED)],
+)
+def test_a_delegated_field_that_somebody_else_set(way: Way, state: State) -> None:
+    field = drifted(REPLICAS, 8, delegate="horizontal-pod-autoscaler")
+    assert linked(field, wrote(2, 8, way=way), BEFORE).state is state
+
+
+@pytest.mark.parametrize(
+    ("stored", "confidence", "state"),
+    [
+        (True, Confidence.CERTAIN, State.EXPLAINED),
+        (None, Confidence.LIKELY, State.EXPLAINED),
+        (False, Confidence.NONE, State.UNEXPLAINED),
+    ],
+)
+def test_whether_it_was_stored(
+    stored: bool | None,  # noqa: FBT001 - a case of the table
+    confidence: Confidence,
+    state: State,
+) -> None:
+    """What the answer does not tell speaks neither for the record nor against it."""
+    attempt = recorded(1, REPLICAS, new=8)
+    witnesses = {attempt.id: Witness("responder", stored, "10.0.0.7")}
+    found = linked(drifted(REPLICAS, 8), attempts=(attempt,), witnesses=witnesses)
+    assert (found.state, found.confidence) == (state, confidence)
+
+
+LABEL = "/metadata/labels/team"
+REMOVAL = recorded(2, LABEL, old="shop", manager="kubectl-label")
+REMOVED = wrote(2, way=Way.RECORDED, records=(REMOVAL.id,), sent=ABSENT, after=None)
+"""As a log of level Metadata has it: by whom, and not what."""
+FLUX = held_by("kustomize-controller", 1, "Apply")
+
+
+@pytest.mark.parametrize(
+    ("since", "who"),
+    [
+        pytest.param((), "responder", id="nobody"),
+        pytest.param((Way.RECORDED,), "responder", id="a person on record"),
+        pytest.param((Way.TRUSTED,), "responder", id="its owner, repeating itself"),
+        pytest.param((Way.EMERGENCY,), "", id="the emergency group"),
+        pytest.param((Way.RECORDED, Way.FAILED_OPEN), "", id="one who was not asked, before"),
+    ],
+)
+def test_a_removal_needs_a_log_in_which_nobody_else_wrote_since(
+    since: tuple[Way, ...], who: str
+) -> None:
+    field = drifted(LABEL, ABSENT, entries=(FLUX,))
+    manager = {Way.TRUSTED: "kustomize-controller"}
+    later = [
+        wrote(9 - n, way=way, manager=manager.get(way, "kubectl"), sent=ABSENT, after=None)
+        for n, way in enumerate(since)
+    ]
+    assert linked(field, attempts=(REMOVAL,)).actor == ""
+    assert linked(field, *later, REMOVED, attempts=(REMOVAL,)).actor == who
+    assert linked(field, *later, attempts=(REMOVAL,)).actor == "", "the log begins too late"
+
+
+def test_a_trusted_writer_of_whom_nothing_is_left_is_no_owner_that_repeats_itself() -> None:
+    later = wrote(5, way=Way.TRUSTED, manager="tidier", sent=ABSENT, after=None)
+    found = linked(drifted(LABEL, ABSENT, entries=(FLUX,)), later, REMOVED, attempts=(REMOVAL,))
+    assert found.state is State.UNEXPLAINED
+
+
+def test_a_deletion_needs_the_log_as_well() -> None:
+    gone = drifted("/", ABSENT, ref=Ref("apps", "v1", "Deployment", "shop", "web"))
+    deletion = recorded(2, "/", operation="DELETE", changes=())
+    seen = wrote(2, act=Act.DELETE, way=Way.RECORDED, records=(deletion.id,))
+    again, made = wrote(4, act=Act.DELETE), wrote(3, act=Act.CREATE, way=Way.TRUSTED)
+    assert linked(gone, attempts=(deletion,)).actor == ""
+    assert linked(gone, seen, attempts=(deletion,)).actor == "responder"
+    assert linked(gone, again, made, seen, attempts=(deletion,)).actor == "lead"
+
+
+def test_a_record_in_doubt_is_cleared_by_a_log_that_shows_nobody_since() -> None:
+    """The same manager wrote again, past the webhook: managedFields alone cannot tell what."""
+    field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 5),))
+    attempt = recorded(2, REPLICAS, old=3, new=8, manager="kubectl-edit")
+    write = wrote(2, 8, way=Way.RECORDED, records=(attempt.id,))
+    later = wrote(5, 8, sent={"metadata": {"labels": {"a": "b"}}})
+    doubted = linked(field, attempts=(attempt,))
+    assert (doubted.state, doubted.actor) == (State.UNEXPLAINED, "")
+    cleared = linked(field, later, write, BEFORE, attempts=(attempt,))
+    assert (cleared.state, cleared.actor) == (State.EXPLAINED, "responder")
+    other = wrote(2, 8, way=Way.RECORDED, records=("another",))
+    assert linked(field, later, other, BEFORE, attempts=(attempt,)).state is State.UNEXPLAINED

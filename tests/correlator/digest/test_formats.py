@@ -1,0 +1,62 @@
+"""Each format of a review says the same, and no text in it is obeyed."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from correlator.digest.formats import render_markdown, render_page, render_text
+from correlator.digest.model import Review, as_json
+from tests.correlator.digest.builders import a_hostile_review, the_review
+from tests.correlator.report.builders import HOSTILE
+
+GOLDEN = Path(__file__).with_name("golden")
+RENDERERS: dict[str, Callable[[Review], str]] = {
+    "review.md": render_markdown,
+    "review.html": render_page,
+    "review.txt": render_text,
+    "review.json": lambda review: as_json(review).decode(),
+}
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_a_review_reads_as_it_did(name: str) -> None:
+    """GLASSWARDEN_RENEW=1 writes the golden files anew."""
+    text = RENDERERS[name](the_review())
+    if os.environ.get("GLASSWARDEN_RENEW") == "1":
+        (GOLDEN / name).write_text(text)
+    assert text == (GOLDEN / name).read_text()
+
+
+def test_html_shows_anybody_s_text_and_runs_nothing() -> None:
+    page = render_page(a_hostile_review())
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "\x1b" not in page
+
+
+def test_markdown_shows_it_as_text_and_keeps_its_columns() -> None:
+    text = render_markdown(a_hostile_review())
+    assert "\x1b" not in text
+    assert not re.search(r"(?<!\\)<script", text)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        rows = table.splitlines()
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+
+
+def test_a_terminal_gets_no_escapes() -> None:
+    assert all(line.isprintable() for line in render_text(a_hostile_review()).splitlines())
+
+
+def test_json_keeps_it_whole() -> None:
+    repeated = json.loads(as_json(a_hostile_review()))["repeated"]
+    assert [HOSTILE] in [each["actors"] for each in repeated]
+
+
+def test_what_was_not_looked_at_is_said() -> None:
+    text = render_text(the_review(findings=None, episodes=None))
+    assert "What differs today was not looked at." in text
+    assert "No drift" not in text

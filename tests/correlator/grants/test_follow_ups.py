@@ -1,0 +1,53 @@
+"""What is owed is looked at again and again; what is settled, once."""
+
+from correlator.grants import Owed, State
+from correlator.still_live import Answer, Standing
+from glasswarden.ledger.record import Attempt, ChangedField
+from tests.correlator.attribution.builders import at
+from tests.correlator.grants.test_grant import STORY, granted
+
+OTHER = (
+    granted(0, "issued", grant="g2", object_uid="u2"),
+    granted(1, "used", "/spec/paused", grant="g2", object_uid="u2", new=True),
+)
+
+
+class Cluster:
+    """Tells what became of changes, and notes what it was asked about."""
+
+    def __init__(self) -> None:
+        self.live = {"g1": Answer.YES, "g2": Answer.YES}
+        self.asked: list[str] = []
+
+    def __call__(self, attempt: Attempt, _change: ChangedField) -> Standing:
+        self.asked.append(attempt.grant)
+        return Standing(self.live[attempt.grant])
+
+    def states(self, owed: Owed, minute: float) -> dict[str, State]:
+        self.asked.clear()
+        grants = owed.look([*STORY, *OTHER], self, at(minute))
+        return {grant.id: grant.state(at(minute)) for grant in grants}
+
+
+def test_nobody_looks_while_a_grant_is_open() -> None:
+    cluster = Cluster()
+    assert set(cluster.states(Owed(), 5).values()) == {State.OPEN}
+    assert cluster.asked == []
+
+
+def test_what_has_ended_is_looked_at_until_it_is_settled() -> None:
+    cluster, owed = Cluster(), Owed()
+    assert cluster.states(owed, 31) == {"g1": State.OVERDUE, "g2": State.OVERDUE}
+    cluster.live["g1"] = Answer.NO
+    assert cluster.states(owed, 32) == {"g1": State.SETTLED, "g2": State.OVERDUE}
+    assert cluster.asked == ["g1", "g2"]
+    assert cluster.states(owed, 33) == {"g1": State.SETTLED, "g2": State.OVERDUE}
+    assert cluster.asked == ["g2"]
+
+
+def test_what_could_not_be_looked_at_is_tried_again() -> None:
+    cluster, owed = Cluster(), Owed()
+    cluster.live = {"g1": Answer.UNKNOWN, "g2": Answer.NO}
+    assert cluster.states(owed, 31) == {"g1": State.UNCHECKED, "g2": State.SETTLED}
+    cluster.states(owed, 32)
+    assert cluster.asked == ["g1"]

@@ -1,0 +1,72 @@
+"""One pass by the ledger alone, with what stands around its findings."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from correlator.classify.rule import Scene
+from correlator.finding import Finding, Response, Result
+from correlator.inspection.conclude import passed
+from correlator.live.folder import FolderLive
+from correlator.live.source import Scope
+from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.kube.paths import parse_path
+from glasswarden.policy.policy import DEFAULT
+from tests.correlator.classify.test_rules import ARGOCD, NOW, WEB
+from tests.kube.builders import an_object
+
+SCALED = Finding(WEB, parse_path("/spec/replicas"), 3, 5, NOW, "ledger")
+FLUX = Owner("flux", "shop", "flux-system", "Kustomization")
+KUSTOMIZATION = an_object(
+    "kustomize.toolkit.fluxcd.io/v1/Kustomization",
+    name="shop",
+    namespace="flux-system",
+    spec={"suspend": True},
+)
+
+
+def result(folder: Path, finding: Finding, *objects: Object) -> Result:
+    for number, each in enumerate(objects):
+        (folder / f"{number}.json").write_text(json.dumps(each))
+    live = FolderLive(folder, Scope())
+    return passed(Result((finding,)), live, Scene(DEFAULT, NOW))
+
+
+def responses(told: Result) -> list[tuple[str, str]]:
+    return [(str(each.ref), each.verdict.response) for each in told.findings if each.verdict]
+
+
+def test_replicas_that_an_autoscaler_sets_are_its_own(tmp_path: Path) -> None:
+    target = {"kind": "Deployment", "name": "web"}
+    autoscaler = an_object(
+        "autoscaling/v2/HorizontalPodAutoscaler", spec={"scaleTargetRef": target}
+    )
+    told = result(tmp_path, SCALED, autoscaler)
+    assert responses(told) == [("Deployment prod/web", Response.IGNORE)]
+
+
+def test_what_an_application_ignores_is_ignored(tmp_path: Path) -> None:
+    entry = {"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/replicas"]}
+    application = an_object(
+        "argoproj.io/v1alpha1/Application", name="shop", spec={"ignoreDifferences": [entry]}
+    )
+    told = result(tmp_path, replace(SCALED, owner=ARGOCD), application)
+    assert responses(told) == [("Deployment prod/web", Response.IGNORE)]
+
+
+def test_a_reconciler_that_stands_still_is_told_of_once(tmp_path: Path) -> None:
+    told = result(tmp_path, replace(SCALED, owner=FLUX), KUSTOMIZATION)
+    assert responses(told) == [
+        ("Kustomization flux-system/shop", Response.ALERT),
+        ("Deployment prod/web", Response.ALERT),
+    ]
+    ref = Ref("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "flux-system", "shop")
+    suspended = Finding(ref, parse_path("/spec/suspend"), "(not known)", True, NOW, "ledger")
+    told = result(tmp_path, replace(suspended, owner=FLUX), KUSTOMIZATION)
+    assert [each.source for each in told.findings] == ["ledger"]
+
+
+def test_nothing_claims_more_than_was_looked_at(tmp_path: Path) -> None:
+    told = passed(Result(), FolderLive(tmp_path, Scope()), Scene(DEFAULT, NOW))
+    assert (told.findings, told.looked_for) == ((), "drift")

@@ -1,0 +1,97 @@
+"""`follow`: when a pass looks at everything, and what a pass that fails leaves behind."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from correlator.classify.rule import Scene
+from correlator.declared.manifests import Manifests
+from correlator.detector.detect import Detector
+from correlator.finding import Incomplete, Result
+from correlator.inspection.follow import Follower
+from correlator.inspection.scan import Scan
+from correlator.live.cluster import ClusterLive
+from correlator.live.folder import FolderLive
+from correlator.live.source import Scope
+from glasswarden.cluster.client import ApiServer, Unreachable
+from glasswarden.policy.policy import DEFAULT
+from tests.correlator.classify.test_rules import NOW
+
+SCENE = Scene(DEFAULT, NOW)
+NOBODY = cast("ApiServer", None)
+"""Nothing is declared here, so nothing is watched."""
+
+
+class Cluster:
+    """Counts passes, each with a result of its own; does not answer while it is down."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.is_up = True
+        self.revision = "a"
+        self.passes = 0
+
+    def new_scan(self) -> tuple[Scan, ClusterLive]:
+        if not self.is_up:
+            raise Unreachable("nobody answers")
+        self.passes += 1
+        manifests = Manifests(incomplete=(Incomplete("pass", str(self.passes)),))
+        live = FolderLive(self.folder, Scope())
+        return Scan(Detector(DEFAULT, ""), manifests, live), cast("ClusterLive", None)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    return Cluster(tmp_path)
+
+
+@pytest.fixture
+def follower(cluster: Cluster) -> Follower:
+    return Follower(NOBODY, cluster.new_scan, lambda: cluster.revision)
+
+
+def number(result: Result) -> str:
+    return result.incomplete[0].why
+
+
+def test_a_pass_with_nothing_changed_asks_for_nothing(cluster: Cluster, follower: Follower) -> None:
+    assert follower.run(SCENE) is follower.run(SCENE)
+    assert cluster.passes == 1
+
+
+def test_a_change_in_git_means_a_full_pass(cluster: Cluster, follower: Follower) -> None:
+    follower.run(SCENE)
+    cluster.revision = "b"
+    assert number(follower.run(SCENE)) == "2"
+
+
+def test_a_pass_that_fails_is_not_answered_with_an_older_one(
+    cluster: Cluster, follower: Follower
+) -> None:
+    follower.run(SCENE)
+    cluster.revision, cluster.is_up = "b", False
+    for _ in range(2):
+        with pytest.raises(Unreachable):
+            follower.run(SCENE)
+    cluster.is_up = True
+    assert number(follower.run(SCENE)) == "2"
+
+
+def test_another_ledger_state_means_new_answers_without_another_look(
+    cluster: Cluster, follower: Follower
+) -> None:
+    first = follower.run(SCENE)
+    assert follower.run(SCENE, list) is not first
+    assert cluster.passes == 1
+
+
+def test_a_grant_that_has_ended_means_new_answers_without_another_look(
+    cluster: Cluster, follower: Follower
+) -> None:
+    granted = replace(SCENE, open_grants={"g1": NOW})
+    first = follower.run(granted)
+    assert follower.run(granted) is first
+    assert follower.run(SCENE) is not first
+    assert cluster.passes == 1

@@ -1,0 +1,153 @@
+"""The correlator looks after grants: figures, and an Event for each that is over."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from correlator.episodes.episode import Changes, Term
+from correlator.service import metrics
+from correlator.service.duties import GRANTS_EVERY, declared_by, new_grants
+from correlator.service.model import Declares, Passed, Settings
+from correlator.still_live import Lookup, NotKnown
+from glasswarden.cluster.client import AlreadyThere, ApiServerError, Forbidden
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.policy.policy import DEFAULT
+from tests.correlator.attribution.builders import UID, at
+from tests.correlator.grants.test_grant import STORY
+from tests.correlator.service.builders import tools_in
+from tests.ledger.builders import records_of
+
+if TYPE_CHECKING:
+    from glasswarden.cluster.client import ApiServer
+
+END = at(30)
+
+
+class Server:
+    """An API server with the Deployment that was changed, and what was created in it."""
+
+    def __init__(self) -> None:
+        self.replicas = 8
+        self.events: list[Object] = []
+        self.failure: ApiServerError | None = None
+
+    def fetch(self, _path: str, _accept: str = "") -> bytes:
+        kind = {"responseKind": {"kind": "Deployment"}, "resource": "deployments"}
+        version: dict[str, Any] = {"version": "v1", "resources": [kind | {"scope": "Namespaced"}]}
+        group = {"metadata": {"name": "apps"}, "versions": [version]}
+        return json.dumps({"items": [group]}).encode()
+
+    def get(self, _path: str) -> Object:
+        metadata = {"name": "web", "namespace": "shop", "uid": UID}
+        spec = {"replicas": self.replicas}
+        return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+    def create(self, _path: str, manifest: Object) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.events.append(manifest)
+
+
+class Stage:
+    """The duty, on a real ledger."""
+
+    def __init__(self, folder: Path) -> None:
+        self.server = Server()
+        (folder / "git").mkdir()
+        self._git = folder / "git" / "web.json"
+        source = Declares(name="shop", git=str(folder / "git"), namespace="shop")
+        self.tools = replace(
+            tools_in(folder),
+            server=cast("ApiServer", self.server),
+            settings=Settings(f"sqlite://{folder}/ledger.db", sources=(source,)),
+        )
+        self.tools.ledger.append(records_of(*STORY))
+        self.duty = new_grants(self.tools)
+
+    def declare(self, replicas: int) -> None:
+        web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+        self._git.write_text(json.dumps(web | {"spec": {"replicas": replicas}}))
+
+    def passes(self, now: datetime) -> dict[str, float]:
+        """Do the duty at *now*; return how many grants are shown to stand how, but for zeros."""
+        term = Term(STORY[0].cluster, 1)
+        self.duty(Passed(now, term, DEFAULT, (), Changes(), ()))
+        families = metrics.REGISTRY.collect()
+        [family] = [each for each in families if each.name == "glasswarden_grants"]
+        return {each.labels["state"]: each.value for each in family.samples if each.value}
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    stage.tools.history.close()
+    stage.tools.ledger.close()
+
+
+def test_a_grant_is_open_then_overdue_then_settled_by_what_git_declares(stage: Stage) -> None:
+    assert stage.passes(at(5)) == {"open": 1}
+    assert stage.passes(END) == {"overdue": 1}
+    stage.declare(replicas=3)
+    assert stage.passes(at(31)) == {"overdue": 1}
+    stage.declare(replicas=8)
+    assert stage.passes(at(32)) == {"settled": 1}
+
+
+def test_what_is_undone_is_settled(stage: Stage) -> None:
+    stage.server.replicas = 3
+    assert stage.passes(END) == {"settled": 1}
+
+
+def test_nobody_looks_at_every_pass(stage: Stage) -> None:
+    assert stage.passes(END - timedelta(seconds=1)) == {"open": 1}
+    assert stage.passes(END) == {"open": 1}
+    assert stage.passes(END + GRANTS_EVERY) == {"overdue": 1}
+
+
+def test_an_end_is_told_once(stage: Stage) -> None:
+    stage.passes(at(5))
+    assert stage.server.events == []
+    for minute in (30, 31, 32):
+        stage.passes(at(minute))
+    [event] = stage.server.events
+    assert event["metadata"] == {"name": "web.g1.expired", "namespace": "shop"}
+    assert event["reason"] == "BreakGlassExpired"
+    assert event["reportingController"] == "glasswarden.io/correlator"
+
+
+def test_what_another_replica_told_is_told(stage: Stage) -> None:
+    stage.server.failure = AlreadyThere("told")
+    stage.passes(END)
+    stage.server.failure = None
+    stage.passes(at(31))
+    assert stage.server.events == []
+
+
+def test_what_could_not_be_told_is_tried_again_and_costs_no_figure(stage: Stage) -> None:
+    stage.server.failure = Forbidden("no right")
+    assert stage.passes(END) == {"overdue": 1}
+    stage.server.failure = None
+    stage.passes(at(31))
+    assert len(stage.server.events) == 1
+
+
+def _declares(found: Object | None) -> Lookup:
+    return lambda _ref: found
+
+
+def _unread(_ref: Ref) -> Object | None:
+    raise NotKnown
+
+
+def test_of_several_repositories_one_that_declares_it_is_enough() -> None:
+    ref, web = Ref("apps", "v1", "Deployment", "shop", "web"), {"kind": "Deployment"}
+    assert declared_by([_declares(None), _unread, _declares(web)])(ref) == web
+    assert declared_by([_declares(None), _declares(None)])(ref) is None
+    with pytest.raises(NotKnown):
+        declared_by([_unread, _declares(None)])(ref)

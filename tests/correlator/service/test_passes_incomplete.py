@@ -1,0 +1,39 @@
+"""What was not looked at is not gone."""
+
+import pytest
+
+from correlator.finding import Class, Hidden, Incomplete
+from correlator.live.source import Kind, KindUnavailable
+from correlator.service.passes import is_doubted
+from tests.correlator.episodes.builders import a_sighting
+
+ORPHAN = {"class_": Class.ORPHAN, "field": "/", "declared": ""}
+ADDED = {"declared": ""}
+
+
+def unlisted(kind: str) -> Incomplete:
+    return KindUnavailable(Kind("apps", "v1", kind), "no right to list it").incomplete
+
+
+CASES = [
+    pytest.param(Incomplete("web.yaml, line 3", "not YAML"), {}, True, id="a broken manifest"),
+    pytest.param(unlisted("Deployment"), {}, True, id="its kind"),
+    pytest.param(unlisted("StatefulSet"), {}, False, id="another kind"),
+    pytest.param(Incomplete("orphans", "", Hidden.ORPHANS), ORPHAN, True, id="orphans"),
+    pytest.param(Incomplete("orphans", "", Hidden.ORPHANS), {}, False, id="it is no orphan"),
+    pytest.param(
+        Incomplete("orphans", "", Hidden.ORPHANS, ("Secret",)), ORPHAN, False, id="other orphans"
+    ),
+    pytest.param(Incomplete("additions", "", Hidden.ADDITIONS), ADDED, True, id="additions"),
+    pytest.param(Incomplete("additions", "", Hidden.ADDITIONS), {}, False, id="it is declared"),
+    pytest.param(Incomplete("declared twice", "", Hidden.NONE), {}, False, id="nothing hidden"),
+]
+
+
+@pytest.mark.parametrize(("incomplete", "differences", "doubted"), CASES)
+def test_doubt(incomplete: Incomplete, differences: dict[str, str], *, doubted: bool) -> None:
+    assert is_doubted(a_sighting(**differences), [incomplete]) is doubted
+
+
+def test_where_everything_was_seen_nothing_is_doubted() -> None:
+    assert not is_doubted(a_sighting(), [])

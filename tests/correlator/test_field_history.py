@@ -1,0 +1,128 @@
+"""The chain of writes to a field: who came after whom, and what nobody recorded."""
+
+from typing import Any
+
+import pytest
+
+from correlator.attribution.context import Knowledge, Witness
+from correlator.audit.observed_write import Sighting, Sort
+from correlator.field_history import Fate, Step, chain_of
+from glasswarden.kube.compare import ABSENT
+from glasswarden.kube.objects import Object, Ref
+from glasswarden.ledger.record import Attempt
+from tests.correlator.attribution.builders import UID, at, wrote
+from tests.kube.builders import a_deployment, an_entry, managed_by
+
+REPLICAS = "/spec/replicas"
+RESPONDER = wrote(1, REPLICAS, old=5, new=8, ticket="INC-42")
+DENIED = wrote(3, REPLICAS, old=5, new=7, verdict="deny", actor="developer")
+
+
+def a_live(replicas: int, manager: str = "kustomize-controller", uid: str = UID) -> Object:
+    entry = an_entry(manager, REPLICAS, operation="Apply", time="2026-03-01T12:02:00Z")
+    live = managed_by(a_deployment(replicas=replicas), entry)
+    live["metadata"] |= {"namespace": "shop", "uid": uid}
+    return live
+
+
+def chain(*attempts: Attempt, live: Object | None = None, **known: Any) -> list[Step]:  # noqa: ANN401
+    return chain_of(attempts, live, Knowledge(**known))
+
+
+def told(steps: list[Step]) -> list[tuple[str, str, object, object]]:
+    return [(str(s.fate), s.actor or s.manager, s.before.value, s.after.value) for s in steps]
+
+
+def test_a_hotfix_a_revert_and_a_denial() -> None:
+    again = wrote(4, REPLICAS, old=8, new=9, actor="lead")
+    back = wrote(2, REPLICAS, old=8, new=8)
+    assert told(chain(RESPONDER, back, DENIED, again, live=a_live(9))) == [
+        ("stored", "responder", 5, 8),
+        ("attempted", "responder", 8, 8),
+        ("unrecorded", "", 8, 5),
+        ("denied", "developer", 5, 7),
+        ("unrecorded", "", 5, 8),
+        ("stored", "lead", 8, 9),
+    ]
+
+
+def test_what_the_live_object_has_is_stored() -> None:
+    [step] = chain(RESPONDER, live=a_live(8))
+    assert (step.fate, step.evidence) == (Fate.STORED, "the live object has its value")
+
+
+def test_what_nothing_confirms_was_attempted() -> None:
+    assert [step.fate for step in chain(RESPONDER)] == [Fate.ATTEMPTED]
+
+
+@pytest.mark.parametrize(("stored", "fate"), [(True, Fate.STORED), (False, Fate.REFUSED)])
+def test_the_audit_log_tells(stored: bool, fate: Fate) -> None:  # noqa: FBT001
+    witness = Witness("responder", stored)
+    assert [s.fate for s in chain(RESPONDER, witnesses={RESPONDER.id: witness})] == [fate]
+
+
+def test_who_put_it_back_is_told_by_the_live_object() -> None:
+    first, second = chain(RESPONDER, live=a_live(5))
+    assert first.fate is Fate.ATTEMPTED
+    assert (second.fate, second.manager, second.time) == (
+        Fate.UNRECORDED, "kustomize-controller", at(2),
+    )  # fmt: skip
+    assert "put back, or never changed" in second.evidence
+
+
+def test_tries_of_one_write_are_one_step() -> None:
+    tries = [wrote(1 + n / 60, REPLICAS, old=5, new=8, fingerprint="f") for n in range(3)]
+    [step] = chain(*tries)
+    assert step.records == tuple(each.id for each in tries)
+
+
+def test_fields_have_chains_of_their_own() -> None:
+    paused = wrote(2, "/spec/paused", new=True, actor="lead")
+    assert told(chain(RESPONDER, paused, wrote(3, REPLICAS, old=8, new=9))) == [
+        ("stored", "responder", 5, 8),
+        ("attempted", "lead", ABSENT, True),
+        ("attempted", "responder", 8, 9),
+    ]
+
+
+def test_objects_of_one_name_are_not_mixed_up() -> None:
+    later = wrote(2, REPLICAS, old=5, new=6, object_uid="second")
+    steps = chain(RESPONDER, later, live=a_live(6, uid="second"))
+    assert [(step.uid, step.fate) for step in steps] == [
+        (UID, Fate.ATTEMPTED), ("second", Fate.STORED),
+    ]  # fmt: skip
+
+
+def test_a_write_to_what_contains_the_field_leaves_it_open() -> None:
+    whole = wrote(2, "/spec", old={"replicas": 8}, new={"replicas": 3})
+    steps = chain(RESPONDER, whole, wrote(3, REPLICAS, old=3, new=4))
+    assert [step.fate for step in steps] == [Fate.ATTEMPTED] * 3
+
+
+def test_hidden_values_are_compared_by_their_masks_and_never_shown() -> None:
+    path = "/data/password"
+    first, other = wrote(1, path, new_masked="k:aa"), wrote(2, path, old_masked="k:bb")
+    assert [step.fate for step in chain(first, other)] == [
+        Fate.ATTEMPTED, Fate.UNRECORDED, Fate.ATTEMPTED,
+    ]  # fmt: skip
+    kept = wrote(2, path, old_masked="k:aa")
+    assert [step.fate for step in chain(first, kept)] == [Fate.STORED, Fate.ATTEMPTED]
+    rotated = wrote(2, path, old_masked="other:aa")
+    assert [step.fate for step in chain(first, rotated)] == [Fate.ATTEMPTED, Fate.ATTEMPTED]
+
+
+def test_a_deletion_is_a_step_of_the_whole_object() -> None:
+    [step] = chain(wrote(1, REPLICAS, operation="DELETE", changes=()))
+    assert (step.path, step.operation) == ("/", "DELETE")
+
+
+def test_what_got_past_the_webhook_stands_in_its_place() -> None:
+    ref = Ref("apps", "v1", "Deployment", "shop", "web", UID)
+    past = Sighting(Sort.EMERGENCY, at(2), ref, "patched it", "lead", "outsider", "", "", "a1")
+    steps = chain_of([RESPONDER, DENIED], None, Knowledge(), past=[past])
+    named = [(str(step.fate), step.actor) for step in steps]
+    assert ("unrecorded", "outsider as lead") in named
+    step = next(step for step in steps if step.did)
+    assert (step.path, step.did, step.time) == ("/", "patched it", at(2))
+    assert step.evidence == "the audit log shows it, without a record (emergency)"
+    assert named.index(("unrecorded", "outsider as lead")) < named.index(("denied", "developer"))

@@ -1,0 +1,73 @@
+"""What became of a change: still there, in Git, or honestly not known."""
+
+from typing import Any
+
+import pytest
+
+from correlator.still_live import Answer, Looked, NotKnown, Standing, writes_in
+from glasswarden.kube.objects import Object, Ref
+from tests.correlator.attribution.builders import UID, wrote
+
+
+def an_object(replicas: int | None, uid: str = UID) -> Object:
+    spec: dict[str, Any] = {} if replicas is None else {"replicas": replicas}
+    metadata = {"name": "web", "namespace": "shop", "uid": uid}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def out_of_reach(_ref: Ref) -> Object | None:
+    raise NotKnown
+
+
+@pytest.mark.parametrize(
+    ("live", "answer"),
+    [
+        pytest.param(an_object(8), Answer.YES, id="still there"),
+        pytest.param(an_object(3), Answer.NO, id="put back"),
+        pytest.param(an_object(None), Answer.NO, id="removed"),
+        pytest.param(None, Answer.NO, id="the object is gone"),
+        pytest.param(an_object(8, "another"), Answer.NO, id="another object of that name"),
+    ],
+)
+def test_the_cluster_is_asked(live: Object | None, answer: Answer) -> None:
+    attempt = wrote(1, "/spec/replicas", old=3, new=8)
+    assert Looked(lambda _ref: live)(attempt, attempt.changes[0]) == Standing(answer)
+
+
+def test_what_cannot_be_looked_at_is_not_known() -> None:
+    attempt = wrote(1, "/spec/replicas", old=3, new=8)
+    assert Looked(out_of_reach)(attempt, attempt.changes[0]) == Standing()
+
+
+def test_git_is_asked_where_it_is_at_hand_and_knows_no_uid() -> None:
+    attempt = wrote(1, "/spec/replicas", old=3, new=8)
+    looked = Looked(lambda _ref: an_object(8), declared=lambda _ref: an_object(8, uid=""))
+    assert looked(attempt, attempt.changes[0]) == Standing(Answer.YES, Answer.YES)
+
+
+def test_a_value_that_cannot_be_compared_is_not_known() -> None:
+    attempt = wrote(1, "/spec/replicas", new_masked="gone:00")
+    assert Looked(lambda _ref: an_object(8))(attempt, attempt.changes[0]) == Standing()
+
+
+LEAVING = an_object(8) | {"metadata": {"name": "web", "deletionTimestamp": "now"}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "there", "answer"),
+    [
+        ("DELETE", None, Answer.YES),
+        ("DELETE", LEAVING, Answer.YES),
+        ("DELETE", an_object(8, "another"), Answer.NO),
+        ("CREATE", an_object(8), Answer.YES),
+        ("CREATE", None, Answer.NO),
+    ],
+)
+def test_what_came_or_went_stands_while_it_is_there_or_is_not(
+    operation: str, there: Object | None, answer: Answer
+) -> None:
+    attempt = wrote(1, "/", operation=operation, changes=())
+    [change] = writes_in(attempt)
+    looked = Looked(lambda _ref: there, declared=lambda _ref: there)
+    assert looked(attempt, change) == Standing(answer, answer)
+    assert Looked(out_of_reach)(attempt, change) == Standing()

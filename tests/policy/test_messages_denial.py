@@ -1,0 +1,166 @@
+"""What a person reads when they are refused."""
+
+import pytest
+
+from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.objects import Ref
+from glasswarden.policy.types import Actor, Operation
+from glasswarden.policy.write import Source, Write
+from tests.policy.builders import ARGOCD, a_change, a_policy, a_write, decided
+
+SECRET = Ref("", "v1", "Secret", "shop", "db")
+
+
+def message(write: Write) -> str:
+    return decided(write).message
+
+
+def test_it_names_the_owner_the_fields_and_the_way() -> None:
+    assert message(a_write()) == (
+        "Deployment shop/web is managed by Flux Kustomization flux-system/shop; "
+        "this direct write is refused.\n"
+        "  /spec/replicas: 3 → 5\n"
+        "Change it in the Git repository of that application instead.\n"
+        "Nobody may break the glass here: the policy has no rule for it."
+    )
+
+
+def test_it_names_the_repository_where_that_is_known() -> None:
+    source = Source("https://git.example/shop.git", "deploy/prod", "main")
+    assert (
+        "\nChange it in https://git.example/shop.git at main, path deploy/prod instead.\n"
+    ) in message(a_write(source=source))
+
+
+def test_a_deletion_has_no_fields_to_show() -> None:
+    assert message(a_write(operation=Operation.DELETE, owner=ARGOCD, changes=())).startswith(
+        "Deployment shop/web is managed by Argo CD Application argocd/shop; "
+        "this deletion is refused.\nChange it in"
+    )
+
+
+def test_a_cluster_scoped_object_is_named_without_namespace() -> None:
+    role = Ref("rbac.authorization.k8s.io", "v1", "ClusterRole", "", "reader")
+    assert message(a_write(target=role)).startswith("ClusterRole reader is managed")
+
+
+def test_many_fields_are_counted_not_listed() -> None:
+    changes = tuple(a_change(f"/spec/f{index}", index, index + 1) for index in range(60))
+    lines = message(a_write(changes=changes)).splitlines()
+    assert len(lines) <= 12
+    assert lines[-3] == "  … and 54 more"
+
+
+def test_a_command_is_never_cut() -> None:
+    """It is there to be copied; a warning alone has a length that it must keep to."""
+    policy = a_policy("breakGlass: {rules: [{name: a, users: [developer]}]}")
+    long = Ref("apps", "v1", "Deployment", "n" * 63, "x" * 253)
+    told = decided(a_write(target=long), policy).message
+    [command] = [line for line in told.splitlines() if "kubectl glasswarden break" in line]
+    assert command.endswith("--ttl 1h")
+    for line in decided(a_write(target=long, dry_run=True), policy).warnings:
+        assert len(line) <= 256
+
+
+def test_a_line_fits_into_a_warning_of_the_api_server() -> None:
+    long = "/spec/" + "x" * 3000
+    change = a_change(long, "a" * 5000, "b" * 5000)
+    for line in message(a_write(changes=(change,))).splitlines():
+        assert len(line) <= 256
+    for line in decided(a_write(changes=(change,), dry_run=True)).warnings:
+        assert len(line) <= 256
+
+
+@pytest.mark.parametrize("path", ["/data/password", "/stringData/password", "/data", "/stringData"])
+def test_a_secrets_values_are_hidden(path: str) -> None:
+    change = a_change(path, "old-pw", {"password": "new-pw"})
+    text = message(a_write(target=SECRET, changes=(change,)))
+    assert f"  {path}: (hidden)" in text
+    assert "old-pw" not in text
+    assert "new-pw" not in text
+
+
+def test_a_secrets_labels_are_not() -> None:
+    change = a_change("/metadata/labels/team", "a", "b")
+    text = message(a_write(target=SECRET, changes=(change,)))
+    assert '/metadata/labels/team: "a" → "b"' in text
+
+
+def test_a_policy_hides_more() -> None:
+    policy = a_policy(
+        "sensitive: [{kinds: [Deployment], fields: ['/spec/**/env[name=TOKEN]/value']}]"
+    )
+    path = "/spec/template/spec/containers[name=app]/env[name={}]/value"
+    token, other = (a_change(path.format(name), "x", "y") for name in ("TOKEN", "LEVEL"))
+    entries = [{"name": "TOKEN", "value": "x"}]
+    whole = a_change("/spec/template/spec/containers[name=app]/env", new=entries)
+    text = decided(a_write(changes=(token, other, whole)), policy).message
+    assert text.count("(hidden)") == 2
+    assert '[name=LEVEL]/value: "x" → "y"' in text
+
+
+def test_a_terminal_obeys_nothing_in_it() -> None:
+    owner = Owner("argocd", "shop\x1b[2J\r\nfake line", None, "Application")
+    change = a_change("/spec/a", "\x1b]0;x\x07", "b")
+    text = message(a_write(changes=(change,), owner=owner))
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert "\nfake line" not in text
+
+
+RULES = """
+breakGlass:
+  rules:
+    - {name: platform, users: [root], kinds: [Secret]}
+    - {name: oncall, groups: [oncall], ttl: {longest: 4h}}
+    - {name: devs, groups: [developers], applications: [other], approval: {groups: [leads]}}
+"""
+ONCALL = Actor("responder", groups=("oncall",))
+
+
+class TestBreakGlass:
+    """The last lines: how this person gets in after all, or who could."""
+
+    def test_the_command_to_copy(self) -> None:
+        assert decided(a_write(actor=ONCALL), a_policy(RULES)).message == (
+            "Deployment shop/web is managed by Flux Kustomization flux-system/shop; "
+            "this direct write is refused.\n"
+            "  /spec/replicas: 3 → 5\n"
+            "Change it in the Git repository of that application instead.\n"
+            "To break the glass:\n"
+            "  kubectl glasswarden break deployment/web -n shop "
+            '--ticket TICKET --reason "REASON" --ttl 1h'
+        )
+
+    def test_a_kind_of_somebody_elses_is_named_with_its_group(self) -> None:
+        target = Ref("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "flux-system", "shop")
+        message = decided(a_write(actor=ONCALL, target=target), a_policy(RULES)).message
+        assert "break kustomization.kustomize.toolkit.fluxcd.io/shop -n flux-system" in message
+
+    def test_a_cluster_scoped_object_has_no_namespace(self) -> None:
+        target = Ref("", "v1", "PersistentVolume", "", "disk")
+        message = decided(a_write(actor=ONCALL, target=target), a_policy(RULES)).message
+        assert "break persistentvolume/disk --ticket" in message
+
+    def test_that_somebody_must_approve(self) -> None:
+        policy = a_policy(RULES.replace("applications: [other], ", ""))
+        lines = decided(a_write(), policy).message.splitlines()
+        assert lines[-2] == "To break the glass (group leads must approve):"
+
+    def test_who_may_where_this_person_may_not(self) -> None:
+        message = decided(a_write(), a_policy(RULES)).message
+        assert message.endswith("\nWho may break the glass here: group oncall.")
+
+    def test_that_nobody_may(self) -> None:
+        policy = a_policy("breakGlass: {rules: [{name: a, users: [x], namespaces: [pay]}]}")
+        message = decided(a_write(), policy).message
+        assert message.endswith("\nNobody may break the glass here: the policy has no rule for it.")
+
+    def test_it_stays_within_a_screen(self) -> None:
+        changes = tuple(a_change(f"/spec/f{index}", index, index + 1) for index in range(60))
+        write = a_write(actor=ONCALL, changes=changes)
+        assert len(decided(write, a_policy(RULES)).message.splitlines()) <= 12
+
+    def test_a_change_of_marks_is_for_nobody(self) -> None:
+        mark = a_change("/metadata/labels/kustomize.toolkit.fluxcd.io~1name", "shop")
+        message = decided(a_write(actor=ONCALL, changes=(mark,)), a_policy(RULES)).message
+        assert "break the glass" not in message

@@ -1,0 +1,143 @@
+"""What others are told of a write."""
+
+from dataclasses import replace
+
+import pytest
+
+from glasswarden.kube.objects import Ref
+from glasswarden.policy.breakglass import names
+from glasswarden.policy.breakglass.annotations import Glass, notes_of
+from glasswarden.policy.breakglass.tokens import Act, GrantUse
+from glasswarden.policy.decision import Clause, Decision, Verdict
+from glasswarden.policy.messages import event_of
+from glasswarden.policy.types import Actor, Operation
+from glasswarden.policy.write import Write
+from tests.policy.breakglass.builders import RING
+from tests.policy.builders import NOW, a_change, a_policy, a_write, decided
+
+USE = GrantUse("5kq2", Act.USED, "responder", "responders", "INC-42", "checkout is down", NOW)
+RESPONDER = Actor("responder")
+NAMESPACE = Ref("", "v1", "Namespace", "", "shop", "ns-1")
+SECRET = Ref("", "v1", "Secret", "shop", "db", "77aa")
+
+
+def told(write: Write, use: GrantUse) -> tuple[str, str, str]:
+    event = event_of(write, Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=use))
+    assert event is not None
+    assert not event.warning
+    return event.reason, event.action, event.note
+
+
+@pytest.mark.parametrize(
+    ("use", "reason", "note"),
+    [
+        (
+            replace(USE, act=Act.ISSUED),
+            "BreakGlassGranted",
+            (
+                "responder may write to it until 2026-03-01 12:00:00 UTC, for INC-42: checkout is"
+                " down. Changed in the same write: /spec/replicas."
+            ),
+        ),
+        (
+            replace(USE, act=Act.APPROVED, approver="lead"),
+            "BreakGlassApproved",
+            (
+                "responder may write to it until 2026-03-01 12:00:00 UTC, approved by lead,"
+                " for INC-42: checkout is down."
+            ),
+        ),
+        (
+            replace(USE, act=Act.REQUESTED),
+            "BreakGlassRequested",
+            (
+                "responder asks to write to it, for INC-42: checkout is down."
+                " Somebody else can approve it until 2026-03-01 12:00:00 UTC."
+            ),
+        ),
+        (USE, "BreakGlassUsed", "responder changed /spec/replicas under the grant for INC-42."),
+        (
+            replace(USE, actor="lead", namespaced=True),
+            "BreakGlassUsed",
+            "responder changed /spec/replicas under lead's grant for INC-42 on the Namespace.",
+        ),
+        (
+            replace(USE, act=Act.CLOSED, outcome="reverted"),
+            "BreakGlassClosed",
+            "responder ended the grant for INC-42. Outcome: reverted.",
+        ),
+        (
+            replace(USE, act=Act.CLOSED, expires=None),
+            "BreakGlassClosed",
+            "responder ended the request for INC-42.",
+        ),
+    ],
+    ids=["issued", "approved", "requested", "used", "used, another's", "closed", "withdrawn"],
+)
+def test_what_became_of_a_grant(use: GrantUse, reason: str, note: str) -> None:
+    assert told(a_write(actor=RESPONDER), use) == (reason, "Update", note)
+
+
+def test_a_scale_and_a_deletion_are_called_so() -> None:
+    assert told(a_write(subresource="scale"), USE)[1] == "Scale"
+    write = a_write(actor=RESPONDER, operation=Operation.DELETE, changes=())
+    assert told(write, USE)[1:] == ("Delete", "responder deleted it under the grant for INC-42.")
+
+
+def test_a_grant_on_a_namespace_is_for_all_in_it() -> None:
+    write = a_write(target=NAMESPACE, changes=())
+    assert "may write to all in it until" in told(write, replace(USE, act=Act.ISSUED))[2]
+
+
+def test_many_fields_are_counted() -> None:
+    changes = tuple(a_change(f"/spec/f{index}", 1, 2) for index in range(60))
+    note = told(a_write(actor=RESPONDER, changes=changes), USE)[2]
+    assert "/spec/f5 and 54 more under the grant" in note
+
+
+def test_a_refusal_says_who_was_refused_what_and_why() -> None:
+    event = event_of(a_write(), decided(a_write()))
+    assert event is not None
+    assert (event.reason, event.action, event.warning) == ("WriteRefused", "Update", True)
+    assert event.note == (
+        "developer was refused to change /spec/replicas: Deployment shop/web is managed by"
+        " Flux Kustomization flux-system/shop."
+    )
+
+
+def test_a_refused_request_says_which_rule_refused_it() -> None:
+    policy = a_policy("breakGlass: {rules: [{name: all, users: [developer], ticket: INC-.*}]}")
+    asked = {names.REASON: "checkout is down", names.TICKET: "none"}
+    notes = notes_of({"metadata": {"annotations": asked}}, RING)
+    write = a_write(changes=(), glass=Glass(after=notes))
+    event = event_of(write, decided(write, policy))
+    assert event is not None
+    assert event.reason == "BreakGlassRefused"
+    assert event.note == (
+        "developer asked and was refused: by rule 'all', the ticket 'none' does not match INC-.*."
+    )
+
+
+@pytest.mark.parametrize("target", [a_write().target, SECRET], ids=["a Deployment", "a Secret"])
+def test_no_value_is_ever_told(target: Ref) -> None:
+    write = a_write(target=target, changes=(a_change("/data/password", "before", "hunter2"),))
+    refused = event_of(write, decided(write))
+    assert refused is not None
+    for note in (refused.note, told(write, USE)[2]):
+        assert "/data/password" in note
+        assert "hunter2" not in note
+        assert "before" not in note
+
+
+@pytest.mark.parametrize(
+    "write",
+    [a_write(dry_run=True), a_write(target=replace(a_write().target, name=""))],
+    ids=["a dry run", "an object without a name yet"],
+)
+def test_nothing_is_told_of(write: Write) -> None:
+    assert event_of(write, Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=USE)) is None
+    assert event_of(write, Decision(Verdict.DENY, Clause.GUARD, message="no")) is None
+
+
+def test_what_is_in_order_is_not_told() -> None:
+    assert event_of(a_write(), Decision(Verdict.ALLOW, Clause.BENIGN)) is None

@@ -1,0 +1,43 @@
+"""Anybody's text on a terminal."""
+
+import pytest
+
+from glasswarden.terminal import fitted, padded, printable, width_of
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("web", "web"),
+        ("zoë 日本", "zoë 日本"),
+        ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
+        ("a\nb\tc\rd", r"a\nb\tc\rd"),
+        ("\x9b2J", r"\x9b2J"),
+        ("a\u202eb", r"a\u202eb"),
+        ("a\u2028b\u200bc", r"a\u2028b\u200bc"),
+        ("\x00\x7f", r"\x00\x7f"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_shown_instead(text: str, shown: str) -> None:
+    assert printable(text) == shown
+    assert printable(text).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "cut"),
+    [
+        ("web", 3, "web"),
+        ("webs", 3, "we…"),
+        ("日本語", 5, "日本…"),
+        ("日本語", 4, "日…"),
+        ("e\u0301" * 4, 3, "e\u0301e\u0301…"),
+        ("web", 0, ""),
+    ],
+)
+def test_what_is_too_wide_is_cut(text: str, width: int, cut: str) -> None:
+    assert fitted(text, width) == cut
+    assert width_of(cut) <= width
+
+
+def test_wide_characters_are_padded_by_what_they_take() -> None:
+    assert padded("日", 4) == "日  "

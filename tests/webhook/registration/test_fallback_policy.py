@@ -1,0 +1,78 @@
+"""The fallback policy follows from the policy; tested in tests/cluster/test_fallback_policy.py."""
+
+import pytest
+
+from glasswarden.policy.policy import DEFAULT, Policy
+from tests.policy.builders import a_policy
+from webhook.registration.configurations import PolicyTooLarge
+from webhook.registration.fallback_policy import NAME, floor
+
+
+def variables(policy: Policy) -> dict[str, str]:
+    [rules, _] = floor(policy)
+    return {each["name"]: each["expression"] for each in rules["spec"]["variables"]}
+
+
+def test_it_says_which_policy_it_was_made_from() -> None:
+    [rules, binding] = floor(DEFAULT)
+    assert rules["metadata"]["annotations"] == {"glasswarden.io/policy": DEFAULT.digest}
+    assert binding["spec"] == {"policyName": NAME, "validationActions": ["Deny"]}
+
+
+def test_an_expression_that_fails_lets_the_write_pass() -> None:
+    [rules, _] = floor(DEFAULT)
+    assert rules["spec"]["failurePolicy"] == "Ignore"
+
+
+def test_a_policy_that_only_watches_makes_a_floor_that_refuses_nothing() -> None:
+    found = variables(a_policy("mode: audit\nreconcilers: audit\n"))
+    assert found["enforced"] == "false"
+    assert "variables.steers && false" in found["guarded"]
+
+
+def test_rules_that_come_to_the_same_are_asked_together() -> None:
+    rules = ", ".join(f"{{mode: warn, names: [a{number}]}}" for number in range(200))
+    found = variables(a_policy(f"modes: [{rules}, {{mode: enforce, names: [b]}}]\nmode: audit"))
+    assert found["enforced"].count("?") == 2
+    turning = ", ".join(f"{{mode: {mode}, names: [x]}}" for mode in ("warn", "enforce") * 16)
+    with pytest.raises(PolicyTooLarge, match="back more than 30 times"):
+        floor(a_policy(f"modes: [{turning}]"))
+
+
+def test_a_floor_that_no_api_server_takes_is_refused_when_it_is_written() -> None:
+    rules = ", ".join(f"{{mode: warn, names: [{'x' * 60}{number}]}}" for number in range(1000))
+    with pytest.raises(PolicyTooLarge, match="'enforced' has"):
+        floor(a_policy(f"modes: [{rules}]"))
+
+
+def test_the_first_rule_that_fits_sets_the_mode() -> None:
+    found = variables(a_policy("modes: [{mode: enforce, names: [a]}, {mode: audit, names: [b]}]"))
+    a, b = ("(variables.name in ['a'])", "(variables.name in ['b'])")
+    assert found["enforced"] == f"(({a})) ? true : ((({b})) ? false : (true))"
+
+
+def test_a_label_of_any_value_has_to_be_there() -> None:
+    found = variables(a_policy('modes: [{mode: audit, labels: {canary: "*"}}]'))
+    assert "'canary' in variables.subject.metadata.labels) && " in found["enforced"]
+
+
+def test_wherever_we_are_nothing_is_refused() -> None:
+    [rules, _] = floor(DEFAULT, "platform-security")
+    [expression] = rules["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+    assert {"kube-system", "glasswarden", "platform-security"} == set(expression["values"]) - {
+        "kube-node-lease",
+        "kube-public",
+    }
+
+
+def test_a_delegates_manager_is_left_to_the_webhook() -> None:
+    policy = a_policy("delegations: [{name: x, managers: [robot], fields: [/spec/a]}]")
+    [rules, _] = floor(policy)
+    conditions = {each["name"] for each in rules["spec"]["matchConditions"]}
+    assert "not-a-delegates-manager" in conditions
+
+
+def test_objects_of_engines_that_it_cannot_read_are_left_to_the_webhook() -> None:
+    found = variables(DEFAULT)
+    assert "kapp.k14s.io/app" in found["owned"]
+    assert "'kapp'" not in found["engine"]

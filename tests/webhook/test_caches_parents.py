@@ -1,0 +1,86 @@
+"""`parents`: whose object a Scale scales, from memory only where memory is up to date."""
+
+from typing import Any, Final
+
+import pytest
+
+from glasswarden.kube.objects import Object
+from webhook import caches
+from webhook.caches import Parents, Watched
+from webhook.review import Resource
+
+DEPLOYMENTS: Final = Resource("apps", "v1", "deployments")
+
+
+class OneDeployment:
+    """An API server with one Deployment; it notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def get(self, path: str, accept: str = "") -> dict[str, Any]:  # noqa: ARG002 - as the real one
+        self.asked.append(path)
+        if path == "/apis/apps/v1":
+            return {"resources": [{"name": "deployments", "kind": "Deployment"}]}
+        return {"metadata": metadata()}
+
+
+class StillWatch(Watched):
+    """A watch that has told of one Deployment, and tells nothing more."""
+
+    def start(self) -> None:
+        self.objects = {("shop", "web"): {"kind": "Deployment", "metadata": metadata()}}
+
+
+def metadata(**differing: str) -> Object:
+    return {
+        "name": "web",
+        "namespace": "shop",
+        "uid": "0b6f9e0c",
+        "resourceVersion": "7",
+    } | differing
+
+
+def a_scale(**differing: str) -> Object:
+    return {"kind": "Scale", "metadata": metadata(**differing)}
+
+
+@pytest.fixture
+def server() -> OneDeployment:
+    return OneDeployment()
+
+
+@pytest.fixture
+def looked_up(server: OneDeployment, monkeypatch: pytest.MonkeyPatch) -> Parents:
+    monkeypatch.setattr(caches, "Watched", StillWatch)
+    return Parents(server)  # type: ignore[arg-type]  # as far as it is used here
+
+
+def test_what_is_in_memory_is_not_asked_for(looked_up: Parents, server: OneDeployment) -> None:
+    found = looked_up.cached(DEPLOYMENTS, a_scale())
+    assert found is not None
+    assert found["kind"] == "Deployment"
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    "differing",
+    [
+        pytest.param({"uid": "other"}, id="made anew"),
+        pytest.param({"resourceVersion": "8"}, id="written to since"),
+        pytest.param({"resourceVersion": ""}, id="of no version that is told"),
+        pytest.param({"name": "other"}, id="another"),
+    ],
+)
+def test_memory_that_is_behind_does_not_count(
+    looked_up: Parents, differing: dict[str, str]
+) -> None:
+    """The watch may not have told yet that somebody put an engine's marks on it."""
+    assert looked_up.cached(DEPLOYMENTS, a_scale(**differing)) is None
+
+
+def test_a_miss_costs_one_question(looked_up: Parents, server: OneDeployment) -> None:
+    for _ in range(3):
+        assert looked_up.read(DEPLOYMENTS, "shop", "web")["metadata"]["uid"] == "0b6f9e0c"
+    one = "/apis/apps/v1/namespaces/shop/deployments/web"
+    assert server.asked == ["/apis/apps/v1", one, one, one]

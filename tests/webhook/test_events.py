@@ -1,0 +1,139 @@
+"""Events are told aside: nothing waits for them, nothing fails with them, and no flood of them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from glasswarden.cluster.client import ApiServerError, Forbidden, NotFound, Unreachable
+from glasswarden.kube.events import Event
+from glasswarden.kube.objects import Ref
+from webhook.events import MOST_A_SECOND, MOST_WAITING, SERIES_PAUSE, SERIES_SECONDS, Herald
+from webhook.metrics import EVENTS
+
+AWAY = Unreachable("nobody answers")
+
+
+def an_event(name: str = "web") -> Event:
+    ref = Ref("apps", "v1", "Deployment", "shop", name, "0b6f9e0c")
+    return Event(ref, "WriteRefused", "Update", "developer was refused", warning=True)
+
+
+class Stage:
+    """A herald on an API server that fails as scripted, with a clock that is moved by hand."""
+
+    def __init__(self, *failures: ApiServerError | None) -> None:
+        self.created: list[dict[str, Any]] = []
+        self.counts: list[int] = []
+        self.pauses: list[float] = []
+        self.time = 0.0
+        self._failures = list(failures)
+        self.herald = Herald(self, clock=lambda: self.time, wait=self.pauses.append)
+
+    def create(self, path: str, manifest: dict[str, Any]) -> None:
+        assert path == "/apis/events.k8s.io/v1/namespaces/shop/events"
+        self._fail()
+        self.created.append(manifest)
+
+    def merge(self, path: str, patch: dict[str, Any]) -> None:
+        self._fail()
+        assert path.rpartition("/")[2] in {each["metadata"]["name"] for each in self.created}
+        self.counts.append(patch["series"]["count"])
+
+    def _fail(self) -> None:
+        failure = self._failures.pop(0) if self._failures else None
+        if failure is not None:
+            raise failure
+
+    def tell(self, *names: str) -> None:
+        for name in names:
+            self.herald.tell(an_event(name))
+
+    def work(self, seconds: float = 0.0) -> None:
+        self.time += seconds
+        self.herald.work()
+
+    @property
+    def names(self) -> list[str]:
+        return [each["regarding"]["name"] for each in self.created]
+
+
+def counted(outcome: str) -> float:
+    return EVENTS.labels(outcome)._value.get()  # type: ignore[no-any-return]
+
+
+def test_each_event_is_written_once() -> None:
+    stage = Stage()
+    stage.tell("web", "api")
+    stage.work()
+    stage.work()
+    assert stage.names == ["web", "api"]
+    assert stage.created[0]["reportingController"] == "glasswarden.io/webhook"
+    told = datetime.fromisoformat(stage.created[0]["eventTime"])
+    assert told <= datetime.now(UTC)
+
+
+def test_what_happens_again_is_counted_in_the_same_event() -> None:
+    stage = Stage()
+    stage.tell("web", "web", "web")
+    stage.work()
+    assert (stage.names, stage.counts) == (["web"], [])
+    stage.tell("web")
+    stage.work(SERIES_PAUSE)
+    stage.work(SERIES_PAUSE)
+    assert (stage.names, stage.counts) == (["web"], [4])
+
+
+def test_a_series_ends_when_nothing_happens_for_a_while() -> None:
+    stage = Stage()
+    stage.tell("web")
+    stage.work()
+    stage.work(SERIES_PAUSE + SERIES_SECONDS)
+    stage.tell("web")
+    stage.work()
+    assert (stage.names, stage.counts) == (["web", "web"], [])
+
+
+def test_a_series_whose_event_is_gone_is_told_anew() -> None:
+    stage = Stage(None, NotFound("its hour is over"))
+    stage.tell("web", "web")
+    stage.work()
+    stage.work(SERIES_PAUSE)
+    assert stage.names == ["web", "web"]
+    assert stage.created[1]["series"]["count"] == 2
+
+
+def test_a_flood_is_written_bit_by_bit_and_dropped_beyond_what_can_wait() -> None:
+    stage, dropped = Stage(), counted("dropped")
+    stage.tell(*(f"web-{number}" for number in range(MOST_WAITING + 7)))
+    assert counted("dropped") == dropped + 7
+    stage.work()
+    assert len(stage.created) == MOST_A_SECOND
+
+
+def test_an_api_server_that_is_away_is_waited_for() -> None:
+    stage, written = Stage(AWAY, AWAY), counted("written")
+    stage.tell("web")
+    stage.work()
+    assert (stage.names, stage.pauses) == (["web"], [1.0, 2.0])
+    assert counted("written") == written + 1
+
+
+@pytest.mark.parametrize(
+    "failures", [[AWAY] * 4, [Forbidden("no such right")]], ids=["away", "forbidden"]
+)
+def test_what_cannot_be_written_is_given_up(failures: list[ApiServerError]) -> None:
+    stage, failed = Stage(*failures), counted("failed")
+    stage.tell("web", "api")
+    stage.work()
+    assert stage.names == ["api"]
+    assert counted("failed") == failed + 1
+
+
+def test_at_its_end_it_writes_what_waits() -> None:
+    stage = Stage()
+    herald = Herald(stage)
+    herald.tell(an_event())
+    herald.start()
+    herald.close()
+    assert stage.names == ["web"]

@@ -1,0 +1,56 @@
+"""Keys are taken up when the folder changes; what cannot be read changes nothing."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from glasswarden.keys.folder import KeysUnreadable, new_key
+from glasswarden.policy.breakglass.tokens import KeyUnknown, issue, read
+from tests.policy.breakglass.builders import a_stamp
+from tests.policy.builders import NOW
+from webhook.reloading import PREFIX, GrantKeys
+
+
+def test_without_a_folder_there_is_no_key() -> None:
+    keys = GrantKeys(None)
+    keys.refresh()
+    assert len(keys.ring) == 0
+
+
+def test_two_replicas_understand_each_other_while_keys_rotate(tmp_path: Path) -> None:
+    new_key(tmp_path, PREFIX, NOW)
+    one, other = GrantKeys(tmp_path), GrantKeys(tmp_path)
+    later = NOW + timedelta(minutes=5)
+    newer = new_key(tmp_path, PREFIX, later)
+    one.refresh()
+    before = issue(a_stamp(), one.ring, later - timedelta(seconds=1))
+    assert read(before, other.ring) == a_stamp()  # it does not sign before everybody has it
+    other.refresh()
+    after = issue(a_stamp(), one.ring, later)
+    assert f".{newer.id}." in after
+    assert read(after, other.ring) == read(before, other.ring) == a_stamp()
+
+
+def test_a_key_that_is_gone_counts_no_longer(tmp_path: Path) -> None:
+    key = new_key(tmp_path, PREFIX, NOW)
+    keys = GrantKeys(tmp_path)
+    token = issue(a_stamp(), keys.ring, NOW)
+    (tmp_path / f"{PREFIX}-{key.id}.key").unlink()
+    keys.refresh()
+    with pytest.raises(KeyUnknown):
+        read(token, keys.ring)
+
+
+def test_a_broken_file_keeps_the_keys_that_served(tmp_path: Path) -> None:
+    key = new_key(tmp_path, PREFIX, NOW)
+    keys = GrantKeys(tmp_path)
+    (tmp_path / f"{PREFIX}-20260401T000000Z.key").write_text("torn")
+    keys.refresh()
+    assert keys.ring.get(key.id) is not None
+
+
+def test_nothing_starts_with_a_broken_file(tmp_path: Path) -> None:
+    (tmp_path / f"{PREFIX}-20260401T000000Z.key").write_text("torn")
+    with pytest.raises(KeysUnreadable):
+        GrantKeys(tmp_path)

@@ -1,0 +1,1 @@
+"""What is registered with the API server: configurations, conditions, fallback policy."""

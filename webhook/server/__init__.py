@@ -1,0 +1,1 @@
+"""The HTTP server: gunicorn, TLS, accepting connections, and routing requests."""
