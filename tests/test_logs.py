@@ -222,7 +222,7 @@ def test_what_an_exception_says_is_not_logged_but_where_it_was_raised_is(
         log.exception("review failed")
     line = json.loads(lines.getvalue())
     assert (line["exception"], MARKER in lines.getvalue()) == ("ValueError", False)
-    assert "test_log_rules.py" in line["raised_at"][-1]
+    assert "test_logs.py" in line["raised_at"][-1]
 
 
 @pytest.fixture
