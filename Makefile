@@ -5,29 +5,54 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PACKAGES := glasswarden webhook correlator certs tests bench
-FAST := not cluster and not gitops and not postgres and not render and not slow
 JOBS ?= 2
+
+# Every test belongs to exactly one of `make check`, `make test` and `make e2e`, by its markers.
+CORE := cluster or postgres or slow
+E2E := browser or chaos or e2e or gitops or promtool or render
+RUN_CHECK := not ($(CORE)) and not ($(E2E))
+RUN_TEST := ($(CORE)) and not ($(E2E))
+RUN_E2E := $(E2E)
+
+# Tests start some hundred programs: without cached bytecode each compiles the product again.
+unexport PYTHONDONTWRITEBYTECODE
+
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --upgrade
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format cluster programs gitops system bench soak chaos recording reference lock image sbom clean
+.PHONY: help run test e2e check format cluster programs gitops system extras bench soak chaos recording reference lock image sbom clean plan-test plan-e2e
+# `make test e2e` runs one after the other, also with -j: pytest uses the cores itself.
+.NOTPARALLEL:
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 run: $(READY) ## Show the product at work in the terminal; no cluster needed
 	@$(BIN)/glasswarden demo $(ARGS)
 
-test: $(READY) check system programs gitops ## Everything: also the real API server, PostgreSQL, Flux and Argo CD
-	$(BIN)/pytest -n $(JOBS) -m "not ($(FAST))" $(ARGS)
+test: $(READY) system plan-test check ## `make check`, then the tests on a real API server and both databases
+	@$(BIN)/python -m tests.cluster.build --planned kubernetes
+	$(BIN)/pytest -n $(JOBS) -m "$(RUN_TEST)" $(ARGS)
 
-check: $(READY) ## Style, types, layers and the fast tests, in a minute or two
+plan-test: $(READY)
+	@echo "make test: style, types and fast tests (1 min), then the API server and the databases (7 min)."
+	@$(BIN)/python -m tests.cluster.build --plan kubernetes
+
+e2e: $(READY) extras plan-e2e ## The rest: Flux, Argo CD, kustomize, helm, browser, alerts, crashes and faults
+	@$(BIN)/python -m tests.cluster.build --planned kubernetes render promtool gitops
+	$(BIN)/pytest -n $(JOBS) -m "$(RUN_E2E)" $(ARGS)
+
+plan-e2e: $(READY)
+	@echo "make e2e: Flux, Argo CD, kustomize, helm, browser, alerts, crashes and faults (30 min)."
+	@$(BIN)/python -m tests.cluster.build --plan kubernetes render promtool gitops
+
+check: $(READY) ## Style, types, layers and the fast tests, in about a minute
 	@$(BIN)/ruff check $(PACKAGES)
 	@$(BIN)/ruff format --check $(PACKAGES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -q -n $(JOBS) -m "$(FAST)" $(ARGS)
+	@$(BIN)/pytest -q -n $(JOBS) -m "$(RUN_CHECK)" $(ARGS)
 
 format: $(READY) ## Let ruff format the code and mend what it can
 	@$(BIN)/ruff check --fix $(PACKAGES)
@@ -36,25 +61,29 @@ format: $(READY) ## Let ruff format the code and mend what it can
 cluster: $(READY) programs ## A local control plane to play with, until Ctrl-C (ARGS=--gitops adds Flux and Argo CD)
 	@$(BIN)/python -m tests.cluster $(ARGS)
 
-programs: $(READY) ## Build the control plane, kubectl, kustomize, helm and promtool, once a machine
-	@$(BIN)/python -m tests.cluster.build kubernetes render promtool
+programs: $(READY) ## Build the control plane and kubectl, once a machine
+	@$(BIN)/python -m tests.cluster.build kubernetes
 
 gitops: $(READY) ## Build Flux's and Argo CD's controllers, once a machine
 	@$(BIN)/python -m tests.cluster.build gitops
 
-system: ## Install what comes from the operating system (Debian, as root)
-	@./tests/system-packages
+system: ## Install what `make test` needs from the operating system (Debian, as root)
+	@./tests/system-packages test
+
+extras: ## Install what `make e2e` needs from the operating system (Debian, as root)
+	@./tests/system-packages test e2e
 
 bench: $(READY) ## Measure; one table, build/bench.json and plots (ONLY=name for one)
 	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
 
-soak: $(READY) programs gitops ## The long forms of the crash, fuzz and chaos tests
-	GLASSWARDEN_SOAK=1 $(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
+soak: $(READY) programs ## The long forms of the crash and fuzz tests
+	GLASSWARDEN_SOAK=1 $(BIN)/pytest -n $(JOBS) -m e2e $(ARGS)
 
-chaos: $(READY) system programs ## Faults, one at a time, on the real API server: one table, build/chaos.json
+chaos: $(READY) extras programs ## Faults, one at a time, on the real API server: one table, build/chaos.json
 	$(BIN)/pytest -n $(JOBS) -m chaos $(ARGS)
 
-recording: $(READY) programs gitops ## Record the demo's story anew, on a real API server with a real Flux
+recording: $(READY) ## Record the demo's story anew, on a real API server with a real Flux
+	@$(BIN)/python -m tests.cluster.build kubernetes render gitops
 	@$(BIN)/python -m tests.cluster.recording
 
 reference: $(READY) ## Renew docs/commands.md

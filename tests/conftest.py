@@ -2,6 +2,8 @@
 
 import signal
 
+import structlog
+
 from tests.chaos import chaos, pytest_collection_modifyitems, pytest_terminal_summary
 from tests.postgres_server import postgres_url
 
@@ -15,9 +17,12 @@ __all__ = [
 
 
 def pytest_configure() -> None:
-    """Heed Ctrl-C, as the programs that tests start then do.
+    """Handle Ctrl-C, and log tracebacks as plain text.
 
-    A shell has what it runs in the background ignore it, and whatever that starts.
+    A shell lets what it runs in the background ignore Ctrl-C, and whatever that starts.
     """
+    # structlog draws tables of every local variable where rich is installed: seconds an exception.
+    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -81,6 +81,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow  # import-linter's contract against cycles is part of `make check`
 @pytest.mark.parametrize("package", ["glasswarden", "webhook", "correlator", "certs"])
 def test_every_module_can_be_imported_on_its_own(package: str) -> None:
     """A module that only works after another was imported hides a cycle."""

@@ -72,13 +72,13 @@ def test_a_mistake_is_named_with_its_place(text: str, complaint: str) -> None:
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """Return what the log says, line by line, through the processors that really run."""
-    written = io.StringIO()
+    written, before = io.StringIO(), structlog.get_config()
     monkeypatch.setattr("sys.stderr", written)
     configure_logs()
     structlog.configure(cache_logger_on_first_use=False)
     yield written
     set_level(logging.INFO)
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 def said(lines: io.StringIO) -> list[str]:

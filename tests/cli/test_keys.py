@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from glasswarden.keys.folder import key_files
-from tests.cli.test_main import run
+from tests.cli.test_main import run, run_program
 
 
 def test_the_first_key_is_made_and_then_the_next(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_what_is_no_time_is_said(tmp_path: Path) -> None:
 def test_a_webhook_with_a_broken_key_says_so(tmp_path: Path) -> None:
     run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
     (tmp_path / "grant-20260101T000000Z.key").write_text("torn")
-    result = run(
+    result = run_program(
         "webhook", "--certs", str(tmp_path), "--ledger", f"sqlite://{tmp_path}/l.db",
         "--keys", str(tmp_path), "--bind", "127.0.0.1:0",
     )  # fmt: skip

@@ -8,17 +8,27 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from glasswarden import __version__
-from glasswarden.cli.main import COMMANDS
+from glasswarden.cli.main import COMMANDS, main
 from glasswarden.ledger.sqlite.file import APPLICATION
 
 SCRIPTS = Path(sys.executable).parent
 
 
-def run(
+def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process, which saves the start of another one."""
+    done = CliRunner().invoke(
+        main, arguments, input=stdin, prog_name="glasswarden", catch_exceptions=False
+    )
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+
+def run_program(
     *arguments: str, program: str = "glasswarden", stdin: str | None = None
 ) -> subprocess.CompletedProcess[str]:
+    """Run a command as its user does, in a process of its own."""
     return subprocess.run(
         [SCRIPTS / program, *arguments],
         input=stdin,
@@ -31,11 +41,13 @@ def run(
 
 @pytest.mark.parametrize("program", ["glasswarden", "kubectl-glasswarden"])
 def test_it_is_installed_under_both_names(program: str) -> None:
-    assert run("--version", program=program).stdout == f"glasswarden, version {__version__}\n"
+    assert (
+        run_program("--version", program=program).stdout == f"glasswarden, version {__version__}\n"
+    )
 
 
 def test_help_lists_every_command_with_what_it_does() -> None:
-    lines = run("--help").stdout.splitlines()
+    lines = run_program("--help").stdout.splitlines()
     for command in COMMANDS:
         [line] = [line for line in lines if line.startswith(f"  {command} ")]
         assert len(line.split()) > 3
@@ -49,13 +61,15 @@ def test_every_command_has_help(command: str) -> None:
 
 
 def test_a_mistyped_command_is_said() -> None:
-    result = run("wehbook")
+    result = run_program("wehbook")
     assert result.returncode == 2
     assert "No such command 'wehbook'" in result.stderr
 
 
 def test_a_webhook_without_a_certificate_says_how_to_make_one(tmp_path: Path) -> None:
-    result = run("webhook", "--certs", str(tmp_path), "--ledger", f"sqlite://{tmp_path}/l.db")
+    result = run_program(
+        "webhook", "--certs", str(tmp_path), "--ledger", f"sqlite://{tmp_path}/l.db"
+    )
     assert result.returncode == 1
     assert "glasswarden certs issue --dir" in result.stderr
     assert "Traceback" not in result.stderr
@@ -65,7 +79,7 @@ def test_a_webhook_on_a_taken_port_says_so(tmp_path: Path) -> None:
     run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        result = run(
+        result = run_program(
             "webhook", "--bind", address, "--certs", str(tmp_path),
             "--ledger", f"sqlite://{tmp_path}/l.db",
         )  # fmt: skip
@@ -79,7 +93,7 @@ def test_a_webhook_never_serves_with_tables_of_another_version(tmp_path: Path) -
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute("PRAGMA user_version = 99")
-    result = run(
+    result = run_program(
         "webhook", "--bind", "127.0.0.1:0", "--certs", str(tmp_path),
         "--ledger", f"sqlite://{tmp_path}/ledger.db",
     )  # fmt: skip

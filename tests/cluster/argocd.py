@@ -179,7 +179,7 @@ def find_redis() -> str:
     if found := shutil.which("redis-server"):
         return found
     raise RedisMissing(
-        "Argo CD needs a redis-server on PATH: `make system` installs it on Debian as root; "
+        "Argo CD needs a redis-server on PATH: `make extras` installs it on Debian as root; "
         "elsewhere install your system's package of that name."
     )
 

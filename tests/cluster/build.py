@@ -1,9 +1,9 @@
 """Build the programs of `catalogue` from their Go modules, once a machine.
 
 `python -m tests.cluster.build kubernetes`, `… gitops` or `… render` builds what is missing in the
-cache; `--list` says what there is. A program appears in the cache whole or not at all, and two
-builds of the same module wait for each other. Programs in `$KUBEBUILDER_ASSETS` are taken as they
-are.
+cache; `--list` says what there is, `--plan` what would be built. A program appears in the cache
+whole or not at all, and two builds of the same module wait for each other. Programs in
+`$KUBEBUILDER_ASSETS` are taken as they are.
 """
 
 import argparse
@@ -63,12 +63,16 @@ def path_of(module: Module, program: Program) -> Path:
     return module.built / program.name
 
 
-def build(modules: Sequence[Module]) -> None:
-    """Build what is missing of *modules*, one program after the other, and show the progress."""
+def build(modules: Sequence[Module], *, planned: bool = False) -> None:
+    """Build what is missing of *modules*, one program after the other, and show the progress.
+
+    What it takes is announced first, unless it was *planned* and so announced already.
+    """
     wanted = missing(modules)
     if not wanted:
         return
-    announce(wanted)
+    if not planned:
+        announce(wanted)
     for module in modules:
         if missing([module]):
             with locked(module.built):
@@ -77,13 +81,23 @@ def build(modules: Sequence[Module]) -> None:
 
 def announce(wanted: Sequence[Program]) -> None:
     """Say what the builds will cost before they start."""
+    print(f"Building {cost_of(wanted)}", file=sys.stderr)
+
+
+def cost_of(wanted: Sequence[Program]) -> str:
+    """Return which programs are built from what, how long that takes, and how often."""
     minutes = max(1, round(sum(program.seconds for program in wanted) / 60))
     names = ", ".join(program.name for program in wanted)
-    print(
-        f"Building {names} from their Go modules: about {minutes} min on two cores, and the "
-        "download. This happens once on this machine.",
-        file=sys.stderr,
+    return (
+        f"{names} from their Go modules: about {minutes} min on two cores, and the download. "
+        "This happens once on this machine."
     )
+
+
+def print_plan(modules: Sequence[Module]) -> None:
+    """Print what `build` would build of *modules*, and how long it would take."""
+    wanted = missing(modules)
+    print(f"  First it builds {cost_of(wanted)}" if wanted else "  Nothing has to be built first.")
 
 
 def _build_module(module: Module, wanted: Sequence[Program]) -> None:
@@ -235,9 +249,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     groups = f"{{{','.join(GROUPS)}}}"
     parser.add_argument("groups", nargs="*", metavar=groups, type=_group, help="what to build")
     parser.add_argument("--list", action="store_true", help="say what is built, and where")
+    parser.add_argument(
+        "--plan", action="store_true", help="say what would be built, and build nothing"
+    )
+    parser.add_argument("--planned", action="store_true", help="build without the announcement")
     chosen = parser.parse_args(arguments)
+    modules = [module for group in chosen.groups for module in group]
+    if chosen.plan:
+        print_plan(modules)
+        return 0
     try:
-        build([module for group in chosen.groups for module in group])
+        build(modules, planned=chosen.planned)
     except (BuildFailed, PackageOutOfReach) as error:
         print(error, file=sys.stderr)
         return 1

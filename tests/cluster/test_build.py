@@ -153,3 +153,29 @@ def test_an_unknown_group_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         build.main(["everything"])
     assert "kubernetes, gitops, render" in capsys.readouterr().err
+
+
+def test_a_plan_says_what_would_be_built_and_builds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GLASSWARDEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    for name in ("etcd", "kube-apiserver", "kubectl"):
+        (tmp_path / name).touch()
+    assert build.main(["--plan", "kubernetes"]) == 0
+    assert "builds kube-controller-manager from their Go modules: about 1 min" in (
+        capsys.readouterr().out
+    )
+    (tmp_path / "kube-controller-manager").touch()
+    assert build.main(["--plan", "kubernetes"]) == 0
+    assert "Nothing has to be built" in capsys.readouterr().out
+
+
+def test_a_planned_build_is_not_announced_again(
+    toy: Module, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "_build_module", lambda *_: None)
+    build.build([toy], planned=True)
+    assert capsys.readouterr().err == ""
+    build.build([toy])
+    assert "Building toy from their Go modules" in capsys.readouterr().err

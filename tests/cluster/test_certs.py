@@ -124,7 +124,7 @@ def is_steady(secret: Secret) -> bool:
     return state is not None and state.phase is Phase.STEADY
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 @pytest.mark.timeout(900)
 def test_twenty_rotations_under_load_fail_no_call(
     cluster: ControlPlane,

@@ -53,7 +53,7 @@ from tests.cluster.retries import eventually
 PLACEHOLDER, AUTHORITY = (base64.b64encode(Authority().pair.certificate).decode() for _ in range(2))
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_every_mutation_is_found_and_nothing_else(cluster: ControlPlane, tmp_path: Path) -> None:
     """At least 300 mutations over at least 25 kinds: precision and recall of 100 %."""
     every = list(cases())

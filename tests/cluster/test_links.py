@@ -145,7 +145,7 @@ def namespace_in(event: Any) -> str:  # noqa: ANN401 - JSON
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_no_name_is_wrong_in_a_long_history(
     cluster: ControlPlane, west: ControlPlane, tmp_path: Path
 ) -> None:

@@ -281,7 +281,7 @@ def key_of(token: str) -> str:
     return token.split(".")[1]
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_keys_rotate_under_load_and_nothing_is_lost_or_forged(pair: Pair, shop: Shop) -> None:
     names = ["web", "api"]
     with roles(pair, shop):
@@ -340,6 +340,7 @@ def slow_clock(settable_clock: dict[str, str]) -> dict[str, str]:
     return settable_clock
 
 
+@pytest.mark.e2e  # needs a C compiler
 def test_clocks_that_are_apart(
     cluster: ControlPlane, shop: Shop, tmp_path: Path, slow_clock: dict[str, str]
 ) -> None:

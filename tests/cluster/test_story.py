@@ -17,8 +17,6 @@ from tests.cluster.flux import Flux
 from tests.cluster.gitrepository import serve_repository
 from tests.cluster.story import Scene, mend, scene_on, tell
 
-pytestmark = pytest.mark.slow
-
 GOLDEN: Final = Path(__file__).with_name("golden") / "story"
 RENEW: Final = os.environ.get("GLASSWARDEN_RENEW") == "1"
 

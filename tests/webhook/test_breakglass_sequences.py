@@ -299,7 +299,7 @@ def test_people() -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 def test_people_at_length() -> None:
     run_state_machine_as_test(
         People, settings=settings(max_examples=1500, stateful_step_count=50, deadline=None)

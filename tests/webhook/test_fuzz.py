@@ -130,7 +130,7 @@ def _is_owned(obj: dict[str, Any]) -> bool:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 @pytest.mark.timeout(900)
 def test_mutated_reviews_never_get_a_guarded_change_through() -> None:
     chance = random.Random(20260301)  # noqa: S311 - the same mutations every time

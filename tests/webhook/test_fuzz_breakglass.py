@@ -43,7 +43,7 @@ def reviews(keys: GrantKeys) -> list[bytes]:
     return [as_review(a_request(oldObject=old, object=new)) for old, new in pairs]
 
 
-@pytest.mark.slow
+@pytest.mark.e2e
 @pytest.mark.timeout(600)
 def test_mutated_requests_break_nothing(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text(POLICY)

@@ -77,7 +77,6 @@ def test_restarted(stand: Stand, flux_account: Caller, namespace: str, chaos: No
     assert replica.said("watch broken")
 
 
-@pytest.mark.slow
 def test_dead_line(
     stand: Stand, flux_account: Caller, namespace: str, tmp_path: Path, chaos: Note
 ) -> None:

@@ -36,7 +36,7 @@ def chromium() -> Iterator[Browser]:
     """Run the machine's Chromium; skip the test, with the reason, where there is none."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        why = "NOT TESTED: no chromium on this machine; `make system` installs it on Debian"
+        why = "NOT TESTED: no chromium on this machine; `make extras` installs it on Debian"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(why)
     with sync_playwright() as playwright:
         # Root may not use Chromium's own sandbox, and the page is ours.

@@ -19,7 +19,7 @@ from tests.correlator.report.builders import (
     the_report,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 SCHEMES: Final[tuple[Scheme, ...]] = ("light", "dark")
 A4_WIDTH: Final = 794

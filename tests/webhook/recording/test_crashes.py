@@ -22,7 +22,7 @@ from tests.webhook.disks import fill, small_disk
 from tests.webhook.evidence import assert_nothing_is_lost, spooled, stored
 from tests.webhook.workers import JSON, KILLED_BEFORE_TLS, WORKERS, Webhook, load_on
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), KILLED_BEFORE_TLS]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600), KILLED_BEFORE_TLS]
 
 SOAK = "GLASSWARDEN_SOAK" in os.environ
 KILLS = 2000 if SOAK else 200

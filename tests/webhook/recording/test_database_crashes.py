@@ -17,7 +17,7 @@ from tests.postgres_server import Server, restartable_server
 from tests.webhook.evidence import assert_nothing_is_lost, spooled, stored
 from tests.webhook.workers import KILLED_BEFORE_TLS, WORKERS, Webhook, load_on
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(600), KILLED_BEFORE_TLS]
+pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.timeout(600), KILLED_BEFORE_TLS]
 
 
 @pytest.fixture
