@@ -70,7 +70,7 @@ gitops: $(READY) ## Build Flux's and Argo CD's controllers, once a machine
 system: ## Install what `make test` needs from the operating system (Debian, as root)
 	@./tests/system-packages test
 
-extras: ## Install what `make e2e` needs from the operating system (Debian, as root)
+extras: ## Install what `make e2e` needs from the operating system, no services (Debian, as root)
 	@./tests/system-packages test e2e
 
 bench: $(READY) ## Measure; one table, build/bench.json and plots (ONLY=name for one)

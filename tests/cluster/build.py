@@ -3,7 +3,7 @@
 `python -m tests.cluster.build kubernetes`, `… gitops` or `… render` builds what is missing in the
 cache; `--list` says what there is, `--plan` what would be built. A program appears in the cache
 whole or not at all, and two builds of the same module wait for each other. Programs in
-`$KUBEBUILDER_ASSETS` are taken as they are.
+`$KUBEBUILDER_ASSETS` are taken as they are; so is the machine's own promtool, if it is new enough.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.cache import PackageOutOfReach, locked
 from tests.cluster.catalogue import BUILD_FLAGS, GROUPS, KUBERNETES, Module, Program
 from tests.cluster.processes import tail_of
 from tests.cluster.progress import Progress
-from tests.cluster.toolchain import environment, find_go
+from tests.cluster.toolchain import environment, find_go, find_packaged
 
 ADVICE: Final = (
     (
@@ -60,6 +60,8 @@ def path_of(module: Module, program: Program) -> Path:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets and module in KUBERNETES and (Path(assets) / program.name).is_file():
         return Path(assets) / program.name
+    if module.oldest_packaged and (packaged := find_packaged(program.name, module.oldest_packaged)):
+        return packaged
     return module.built / program.name
 
 

@@ -46,6 +46,8 @@ class Module:
     lacking: tuple[str, ...] = ()
     """Files that *source* embeds and its Go module lacks, for its makers fetch them first: empty
     ones take their place."""
+    oldest_packaged: str = ""
+    """From which version on the machine's own program serves as well, if any does."""
 
     @property
     def folder(self) -> Path:
@@ -144,6 +146,7 @@ PROMTOOL: Final = Module(
     "promtool",
     "github.com/prometheus/prometheus",
     (Program("promtool", "github.com/prometheus/prometheus/cmd/promtool", 386),),
+    oldest_packaged="2.42",  # Debian 12's
 )
 GROUPS: Final = {
     "kubernetes": KUBERNETES,

