@@ -13,7 +13,6 @@ ROOT = Path(__file__).parent.parent
 PURE = (
     "glasswarden/kube",
     "glasswarden/policy",
-    "glasswarden/signals",
     "correlator/blame",
     "correlator/classify",
     "correlator/detector",

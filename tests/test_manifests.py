@@ -1,6 +1,5 @@
 """What is built and applied fits together; tests/cluster/test_manifests.py applies it."""
 
-import json
 import os
 import re
 import shlex
@@ -15,24 +14,10 @@ import yaml
 from correlator.notify.config import parse_notifications
 from correlator.service.model import parse_sources
 from glasswarden.policy.load import parse_document
-from glasswarden.signals.alerts import prometheus_rules
-from glasswarden.signals.dashboard import dashboard
 
 ROOT = Path(__file__).parent.parent
 MANIFESTS = ROOT / "manifests"
 CONTAINERFILE = (ROOT / "Containerfile").read_text()
-
-
-def test_the_alerts_are_those_that_the_product_prints() -> None:
-    """`glasswarden manifests alerts > manifests/components/prometheus/alerts.yaml` renews them."""
-    written = (MANIFESTS / "components/prometheus/alerts.yaml").read_text()
-    assert list(yaml.safe_load_all(written)) == prometheus_rules()
-
-
-def test_the_dashboard_is_the_one_that_the_product_prints() -> None:
-    """`glasswarden manifests dashboard > manifests/components/grafana/dashboard.json` renews it."""
-    written = (MANIFESTS / "components/grafana/dashboard.json").read_text()
-    assert json.loads(written) == dashboard()
 
 
 @pytest.mark.parametrize("policy", sorted(MANIFESTS.glob("**/policy.yaml")), ids=str)

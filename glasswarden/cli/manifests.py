@@ -4,14 +4,11 @@ import json
 from pathlib import Path
 
 import click
-import yaml
 
 from certs.files import Folder
 from glasswarden.cli.options import read_policy
 from glasswarden.policy.policy import DEFAULT, OUR_NAMESPACE
 from glasswarden.policy_file import PolicyUnreadable, load_policy
-from glasswarden.signals.alerts import prometheus_rules
-from glasswarden.signals.dashboard import dashboard
 from webhook.registration.configurations import Endpoint, PolicyTooLarge, Service, configurations
 from webhook.registration.fallback_policy import floor
 
@@ -97,32 +94,6 @@ def floor_command(policy_file: Path | None, namespace: str) -> None:
     except PolicyTooLarge as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
-
-
-@command.command("alerts")
-@click.option(
-    "--runbooks",
-    default="",
-    metavar="URL",
-    callback=lambda _context, _parameter, url: _https(url),
-    help="https:// address under which people read docs/runbooks; without it alerts name the file.",
-)
-def alerts(runbooks: str) -> None:
-    """Print the alerts, as PrometheusRules for the Prometheus operator."""
-    rules = prometheus_rules(runbooks)
-    click.echo(yaml.safe_dump_all(rules, sort_keys=False, width=100), nl=False)
-
-
-def _https(url: str) -> str:
-    if url and not url.startswith("https://"):
-        raise click.BadParameter("a link that works from anywhere begins with https://")
-    return url
-
-
-@command.command("dashboard")
-def dashboard_command() -> None:
-    """Print the Grafana dashboard."""
-    click.echo(json.dumps(dashboard(), indent=2))
 
 
 def _address(url: str | None, service: str | None) -> str | Service:

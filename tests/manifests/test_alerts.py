@@ -9,21 +9,17 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from certs import metrics as certs_metrics
-from correlator.service import metrics as correlator_metrics
-from glasswarden.cli.main import main
-from glasswarden.signals.alerts import ALERTS, Alert, prometheus_rules
-from glasswarden.signals.dashboard import WIDTH, dashboard
-from webhook import metrics as webhook_metrics
+from tests.manifests.files import (
+    ALERTS,
+    ROOT,
+    groups_in,
+    known_metrics,
+    read_alerts,
+    run_promtool,
+)
 
-RUNBOOKS = Path(__file__).parents[2] / "docs" / "runbooks"
-THE_API_SERVERS = {
-    "apiserver_admission_webhook_rejection_count",
-    "apiserver_admission_webhook_fail_open_count",
-}
-"""Metrics of kube-apiserver; tests/cluster/test_signals.py sees that it has them."""
+RUNBOOKS = ROOT / "docs" / "runbooks"
 
 GRANTS = 'glasswarden_grants{state="%s"}'
 EXPIRY = "glasswarden_certificate_expiry_timestamp_seconds"
@@ -157,10 +153,21 @@ STORIES = (
 )  # fmt: skip
 
 
+def name_of(alert: dict[str, Any]) -> str:
+    """Return the name of *alert*, for the id of a test."""
+    name: str = alert["alert"]
+    return name
+
+
+def page_of(alert: dict[str, Any]) -> str:
+    """Return the file name of the runbook for *alert*, which follows from its name."""
+    words = re.findall("[A-Z][a-z]+", name_of(alert).removeprefix("Glasswarden"))
+    return f"{'-'.join(words).lower()}.md"
+
+
 def promtool_test(story: Story) -> dict[str, Any]:
     """Return *story* as promtool reads it."""
-    alert = next(each for each in ALERTS if each.name == f"Glasswarden{story.alert}")
-    [rule] = [each for each in rules() if each["alert"] == alert.name]
+    [rule] = [each for each in read_alerts() if name_of(each) == f"Glasswarden{story.alert}"]
     labels, annotations = rule["labels"], rule["annotations"]
     expected = [{"exp_labels": labels, "exp_annotations": annotations}] if story.fires else []
     return {
@@ -168,23 +175,14 @@ def promtool_test(story: Story) -> dict[str, Any]:
         "interval": "1m",
         "input_series": [{"series": name, "values": text} for name, text in story.series.items()],
         "alert_rule_test": [
-            {"eval_time": f"{story.minutes}m", "alertname": alert.name, "exp_alerts": expected}
+            {"eval_time": f"{story.minutes}m", "alertname": rule["alert"], "exp_alerts": expected}
         ],
     }
 
 
-def rules(runbooks: str = "") -> list[dict[str, Any]]:
-    return [
-        rule
-        for each in prometheus_rules(runbooks)
-        for group in each["spec"]["groups"]
-        for rule in group["rules"]
-    ]
-
-
 def test_each_alert_fires_when_it_should_and_only_then(promtool: Path, tmp_path: Path) -> None:
     """One run for all of them; promtool names the stories that end otherwise."""
-    groups = [group for each in prometheus_rules() for group in each["spec"]["groups"]]
+    groups = groups_in(ALERTS.read_text())
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
     test = {
         "rule_files": ["rules.yaml"],
@@ -192,20 +190,13 @@ def test_each_alert_fires_when_it_should_and_only_then(promtool: Path, tmp_path:
         "tests": [promtool_test(story) for story in STORIES],
     }
     (tmp_path / "test.yaml").write_text(yaml.safe_dump(test))
-    run(promtool, tmp_path, "test", "rules", "test.yaml")
-
-
-def run(promtool: Path, folder: Path, *arguments: str) -> None:
-    done = subprocess.run(
-        [promtool, *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_promtool(promtool, tmp_path, "test", "rules", "test.yaml")
 
 
 def counters() -> list[tuple[str, str]]:
     """Return the counters of ours whose growth alerts watch, with what their labels must match."""
     grows = r"(?:increase|rate)\((glasswarden_\w+_total)(?:{\w+=~?\"([^\"]+)\"})?\["
-    return sorted({each for alert in ALERTS for each in re.findall(grows, alert.expression)})
+    return sorted({each for alert in read_alerts() for each in re.findall(grows, alert["expr"])})
 
 
 @pytest.mark.parametrize(("counter", "label"), counters())
@@ -221,81 +212,64 @@ def test_a_counter_begins_at_zero_in_a_new_process(counter: str, label: str) -> 
     assert re.search(rf'^{counter}{{\w+="{label or ".+"}"}} 0\.0$', new.stdout, re.MULTILINE)
 
 
-def test_links_to_runbooks_are_addresses_or_none() -> None:
-    for rule in rules():
-        assert "runbook_url" not in rule["annotations"]
-        assert (RUNBOOKS.parents[1] / rule["annotations"]["runbook"]).exists()
-    for rule in rules("https://git.example/glasswarden/docs/runbooks/"):
-        page = rule["annotations"]["runbook_url"].removeprefix("https://git.example/glasswarden/")
-        assert (RUNBOOKS.parents[1] / page).exists()
+def test_the_alerts_of_the_certificate_controller_can_be_removed_with_it() -> None:
+    """The cert-manager component deletes their PrometheusRule by its name."""
+    groups = {group["name"]: group["rules"] for group in groups_in(ALERTS.read_text())}
+    assert groups.keys() == {"glasswarden", "glasswarden-certs"}
+    of_certs = [rule for rules in groups.values() for rule in rules if "_certs_" in rule["expr"]]
+    assert groups["glasswarden-certs"] == of_certs
 
 
-@pytest.mark.parametrize("address", ["docs/runbooks", "http://git.example/docs"])
-def test_an_address_that_is_none_is_refused(address: str) -> None:
-    done = CliRunner().invoke(main, ["manifests", "alerts", "--runbooks", address])
-    assert done.exit_code == 2
-    assert "https://" in done.output
+def test_no_two_alerts_have_the_same_name() -> None:
+    names = [name_of(alert) for alert in read_alerts()]
+    assert len(names) == len({*names})
 
 
-@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
-def test_every_alert_is_tried_both_ways(alert: Alert) -> None:
-    outcomes = {story.fires for story in STORIES if f"Glasswarden{story.alert}" == alert.name}
+@pytest.mark.parametrize("alert", read_alerts(), ids=name_of)
+def test_every_alert_carries_what_a_pager_shows(alert: dict[str, Any]) -> None:
+    assert alert.keys() == {"alert", "expr", "for", "labels", "annotations"}
+    assert re.fullmatch(r"\d+[mh]", alert["for"])
+    assert alert["labels"].keys() == {"severity", "owner"}
+    assert alert["labels"]["severity"] in {"critical", "warning"}
+    assert alert["annotations"].keys() == {"summary", "impact", "runbook"}
+    assert all(alert["annotations"].values())
+
+
+@pytest.mark.parametrize("alert", read_alerts(), ids=name_of)
+def test_every_alert_is_tried_both_ways(alert: dict[str, Any]) -> None:
+    outcomes = {story.fires for story in STORIES if f"Glasswarden{story.alert}" == alert["alert"]}
     assert outcomes == {True, False}
 
 
-@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
-def test_every_alert_has_a_page_that_can_be_followed_at_night(alert: Alert) -> None:
-    text = (RUNBOOKS / alert.page).read_text()
-    assert text.startswith(f"# {alert.name}\n")
+@pytest.mark.parametrize("alert", read_alerts(), ids=name_of)
+def test_every_alert_names_a_page_that_can_be_followed_at_night(alert: dict[str, Any]) -> None:
+    assert alert["annotations"]["runbook"] == f"docs/runbooks/{page_of(alert)}"
+    text = (RUNBOOKS / page_of(alert)).read_text()
+    assert text.startswith(f"# {alert['alert']}\n")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert headings == ["What it means", "Diagnosis", "Mitigation", "Afterwards"]
 
 
 def test_no_page_is_about_an_alert_that_does_not_exist() -> None:
     pages = {path.name for path in RUNBOOKS.glob("*.md")} - {"README.md"}
-    assert pages == {alert.page for alert in ALERTS}
+    assert pages == {page_of(alert) for alert in read_alerts()}
 
 
-def known_metrics() -> set[str]:
-    families = [
-        family
-        for registry in (
-            webhook_metrics._REGISTRY,
-            certs_metrics.REGISTRY,
-            correlator_metrics.REGISTRY,
-        )
-        for family in registry.collect()
-    ]
-    suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "gauge": ("",)}
-    names = {f"{each.name}{end}" for each in families for end in suffixes[each.type]}
-    return names | THE_API_SERVERS
+def test_the_names_of_pages_become_links_as_the_docs_show() -> None:
+    """`runbook_url` is an address, or pagers make a dead link of it."""
+    [script] = re.findall(r"sed '([^']+)'", (ROOT / "docs" / "install.md").read_text())
+    edited = subprocess.run(
+        ["sed", script, ALERTS], capture_output=True, text=True, check=True
+    ).stdout
+    for group in groups_in(edited):
+        for alert in group["rules"]:
+            assert "runbook" not in alert["annotations"]
+            url = alert["annotations"]["runbook_url"]
+            assert url == f"https://git.example/glasswarden/docs/runbooks/{page_of(alert)}"
 
 
-def queries() -> list[str]:
-    drawn = [target["expr"] for panel in dashboard()["panels"] for target in panel["targets"]]
-    return [*(alert.expression for alert in ALERTS), *drawn]
-
-
-@pytest.mark.parametrize("query", queries())
-def test_only_metrics_that_exist_are_asked_for(query: str) -> None:
-    assert set(re.findall(r"\b(?:glasswarden|apiserver)_\w+", query)) <= known_metrics()
-
-
-def test_the_dashboards_queries_can_be_read(promtool: Path, tmp_path: Path) -> None:
-    texts = [query.replace("$__rate_interval", "5m") for query in queries()]
-    rules = [{"record": f"dashboard:{number}", "expr": text} for number, text in enumerate(texts)]
-    groups = {"groups": [{"name": "dashboard", "rules": rules}]}
-    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(groups))
-    run(promtool, tmp_path, "check", "rules", "--lint=none", "rules.yaml")
-
-
-def test_the_panels_do_not_cover_each_other() -> None:
-    cells = [
-        (x, y)
-        for panel in dashboard()["panels"]
-        for place in [panel["gridPos"]]
-        for x in range(place["x"], place["x"] + place["w"])
-        for y in range(place["y"], place["y"] + place["h"])
-    ]
-    assert len(cells) == len(set(cells))
-    assert max(x for x, _ in cells) < WIDTH
+@pytest.mark.parametrize("alert", read_alerts(), ids=name_of)
+def test_an_alert_asks_only_for_metrics_that_exist(alert: dict[str, Any]) -> None:
+    asked = set(re.findall(r"\b(?:glasswarden|apiserver)_\w+", alert["expr"]))
+    assert asked
+    assert asked <= known_metrics()
