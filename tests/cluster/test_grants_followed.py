@@ -14,6 +14,9 @@ from tests.cluster.guard import Guard, guarding
 from tests.cluster.kubectl import Caller
 from tests.cluster.retries import eventually
 
+# The grant has to end and the correlator to find it overdue, in real time.
+pytestmark = pytest.mark.e2e
+
 PREFIX = "breakglass.glasswarden.io/"
 POLICY = """
 breakGlass:

@@ -23,6 +23,8 @@ from tests.cluster.retries import eventually
 from webhook.registration.configurations import Endpoint, PolicyTooLarge, Service, configurations
 from webhook.registration.fallback_policy import MOST_TURNS, floor
 
+pytestmark = pytest.mark.e2e
+
 HEAD: Final = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
 ENDPOINT: Final = Endpoint(Service("glasswarden", "glasswarden"), b"", "0" * 32)
 

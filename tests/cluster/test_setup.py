@@ -350,6 +350,7 @@ def test_an_audit_log_says_what_the_proposal_would_have_denied(
     assert re.search(rf"developer .* Deployment in {namespace} of flux shop", done.stdout)
 
 
+@pytest.mark.gitops  # for Flux's definitions
 def test_fluxs_tenants_are_found(cluster: ControlPlane, namespace: str) -> None:
     skip_unless_built(KUSTOMIZE_CONTROLLER)
     cluster.define(KUSTOMIZE_CONTROLLER.definitions)
