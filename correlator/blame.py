@@ -17,7 +17,7 @@ from typing import Any, Final
 import yaml
 
 from correlator.attribution.context import Drifted, Knowledge
-from correlator.attribution.evidence import since
+from correlator.attribution.evidence import last_write_time
 from correlator.attribution.link import Link, State, link
 from correlator.declared.manifests import Manifests
 from correlator.declared.read import lookup_in
@@ -68,7 +68,7 @@ class History:
     """Newest first."""
 
     masks: Masks | None = None
-    keepers: frozenset[str] = frozenset()
+    owner_managers: frozenset[str] = frozenset()
     """The field managers of the object's owner."""
     knowledge: Knowledge = field(default_factory=Knowledge)
     """What is known beside the records."""
@@ -82,7 +82,7 @@ class History:
         writers = tuple(filter(may_write, self.entries))
         drifted = Drifted(
             self.cluster, self.ref, path, ABSENT, value, holders,
-            entries=writers, keepers=self.keepers, generation=self.generation,
+            entries=writers, owner_managers=self.owner_managers, generation=self.generation,
         )  # fmt: skip
         found = link(drifted, self.attempts, self.knowledge, self.masks)
         if found.state is State.EXPLAINED:
@@ -100,7 +100,7 @@ class History:
         managers = ", ".join(dict.fromkeys(entry.manager for entry in holders))
         if not managers:
             return Attribution()
-        return Attribution(managers, since(holders), source=Source.MANAGED_FIELDS)
+        return Attribution(managers, last_write_time(holders), source=Source.MANAGED_FIELDS)
 
 
 def _who_set(found: Link) -> str:

@@ -19,7 +19,13 @@ import msgspec
 from msgspec import UNSET
 
 from correlator.attribution.context import Knowledge
-from correlator.attribution.evidence import Agreement, agreement, managers_of, same, since
+from correlator.attribution.evidence import (
+    Agreement,
+    compare_change,
+    is_same_value,
+    last_write_time,
+    managers_of,
+)
 from correlator.audit.observed_write import Sighting
 from glasswarden.kube.compare import ABSENT, Value, value_at
 from glasswarden.kube.managed_fields import entries_of, owners_at
@@ -57,7 +63,7 @@ def after(change: ChangedField) -> Side:
 def alike(one: Side, other: Side) -> bool | None:
     """Tell whether both are the same value; none where that cannot be told."""
     if one.is_plain and other.is_plain:
-        return same(one.value, other.value)
+        return is_same_value(one.value, other.value)
     if one.masked and other.masked:
         same_key = one.masked.partition(":")[0] == other.masked.partition(":")[0]
         return one.masked == other.masked if same_key else None
@@ -256,7 +262,7 @@ def _to_now(chain: list[Step], live: Object | None, masks: Masks | None) -> list
     if last.path == OBJECT or last.uid != ref_of(live).uid:
         return chain
     path = parse_path(last.path)
-    said = agreement(_change(last), path, value_at(live, path), masks)
+    said = compare_change(_change(last), path, value_at(live, path), masks)
     if said is Agreement.WHOLE:
         chain[counted[-1]] = _confirmed(last, "the live object has its value")
     if said is Agreement.OTHER:
@@ -273,7 +279,7 @@ def _since(last: Step, path: Path, live: Object) -> Step:
     return Step(
         last.path,
         Fate.UNRECORDED,
-        since(holders),
+        last_write_time(holders),
         last.after,
         value if last.after.is_plain else replace(last.after, masked=last.after.masked or "live"),
         manager=managers_of(holders),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from correlator.attribution.evidence import Agreement, agreement
+from correlator.attribution.evidence import Agreement, compare_change
 from glasswarden.kube.compare import value_at
 from glasswarden.kube.objects import Object, Ref, metadata_of, ref_of
 from glasswarden.kube.paths import parse_path
@@ -81,7 +81,7 @@ class Looked:
         if found is None or (uid and ref_of(found).uid != uid):
             return Answer.NO  # the object that was written to is gone
         path = parse_path(change.path)
-        said = agreement(change, path, value_at(found, path), self.masks)
+        said = compare_change(change, path, value_at(found, path), self.masks)
         return {Agreement.WHOLE: Answer.YES, Agreement.OTHER: Answer.NO}.get(said, Answer.UNKNOWN)
 
 

@@ -1,7 +1,4 @@
-"""A drifted field, as far as finding its author is concerned.
-
-A write as the API server's audit log has it.
-"""
+"""The input of attribution: the drifted field, audited writes, and what is known beside records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,20 +16,20 @@ SCALE: Final = "scale"
 
 
 class Way(StrEnum):
-    """How a write got past the door."""
+    """How a write was admitted."""
 
     RECORDED = "recorded"
     EMERGENCY = "emergency"
-    """Its writer is in the group that is never asked."""
+    """Its writer is in the emergency group, for which the API server does not call the webhook."""
 
     FAILED_OPEN = "failed-open"
-    """The webhook should have been asked, and did not answer."""
+    """The webhook was unavailable, and the failure policy allowed the write."""
 
     TRUSTED = "trusted"
-    """Its writer reconciles for the owner, or was given the field."""
+    """Its writer is a controller of the owner, or the policy delegates the field to it."""
 
     UNRECORDED = "unrecorded"
-    """Nothing says that anybody was asked."""
+    """There is no evidence that the webhook was called."""
 
 
 class Act(StrEnum):
@@ -54,7 +51,7 @@ class AuditedWrite:
     way: Way
     act: Act
     actor: str
-    """In whose name."""
+    """The user that the request acts as."""
     user: str
     """Who authenticated; under impersonation not the actor."""
     source: str = ""
@@ -70,7 +67,7 @@ class AuditedWrite:
     """The ids of the records that speak of it: one for each try."""
 
     def covers(self, time: datetime) -> bool:
-        """Tell whether it happened at *time*, which is given in whole seconds."""
+        """Return whether it happened at *time*, which is given in whole seconds."""
         return self.received.replace(microsecond=0) <= time <= self.answered
 
 
@@ -94,11 +91,11 @@ class Drifted:
     entries: tuple[Entry, ...] = ()
     """All live managedFields entries of whoever could have written the field."""
 
-    keepers: frozenset[str] = frozenset()
-    """The field managers of the object's owner, whom a grant makes keep what it holds."""
+    owner_managers: frozenset[str] = frozenset()
+    """The field managers of the owner, which keep held fields under a grant."""
 
     generation: int = 0
-    """How often the live object's spec was written; 0 where that is not counted, or not told."""
+    """How often the live object's spec was written; 0 where that is not counted or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,7 @@ class Witness:
     """Who authenticated; under impersonation not the record's actor."""
 
     stored: bool | None
-    """Whether the API server stored the write; none where its answer does not tell."""
+    """Whether the API server stored the write; none if the response does not show it."""
 
     source: str = ""
     """The address that the request came from."""
@@ -156,13 +153,13 @@ class Knowledge:
     """What the audit log shows of an object, recorded or not."""
 
     def lacks_witness(self, attempt: Attempt) -> bool:
-        """Tell whether the audit log should have *attempt*, and has not."""
+        """Return whether the audit log should have *attempt*, and has not."""
         if self.audited is None or attempt.id in self.witnesses:
             return False
         begin, end = self.audited
         return begin <= attempt.time <= end
 
-    def and_also(self, other: "Knowledge") -> "Knowledge":
+    def combine(self, other: "Knowledge") -> "Knowledge":
         """Return this with what *other* knows; where both know a thing, *other* is asked."""
         return Knowledge(
             other.records_since or self.records_since,

@@ -1,7 +1,4 @@
-"""What a ledger says about its own limits: since when it records, and what passed it by.
-
-The histories of objects, read from a ledger only as far as somebody reads on.
-"""
+"""What attribution reads from a ledger: its limits, and the history of each object."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,13 +15,13 @@ from glasswarden.ledger.writes import asked
 def clusters_in(ledger: Ledger) -> list[str]:
     """Return the clusters that *ledger* has records of, sorted."""
     # Commands that act on the ledger itself begin chains of no cluster.
-    begun = {entry.cluster for entry in _signed(ledger) if isinstance(entry, Opened)}
+    begun = {entry.cluster for entry in _signed_entries(ledger) if isinstance(entry, Opened)}
     return sorted(begun - {""})
 
 
 def knowledge_of(ledger: Ledger, cluster: str) -> Knowledge:
     """Return what *ledger* itself tells about *cluster*."""
-    signed = _signed(ledger)
+    signed = _signed_entries(ledger)
     begun = [each.time for each in signed if isinstance(each, Opened) and each.cluster == cluster]
     pruned = [each.before for each in signed if isinstance(each, Tombstone) and each.before]
     gaps = (record.entry for record in ledger.gaps(cluster))
@@ -32,16 +29,16 @@ def knowledge_of(ledger: Ledger, cluster: str) -> Knowledge:
         # A chain that was cut has lost its beginning, and what is left of it may be all there is.
         min((*begun, *pruned), default=None),
         max(pruned, default=None),
-        unseen=tuple(_unseen(gap) for gap in gaps if isinstance(gap, Gap) and gap.count),
+        unseen=tuple(_unseen_of(gap) for gap in gaps if isinstance(gap, Gap) and gap.count),
     )
 
 
-def _signed(ledger: Ledger) -> list[AnyEntry]:
+def _signed_entries(ledger: Ledger) -> list[AnyEntry]:
     """Return what is signed: the beginnings of chains, and what was done to the ledger."""
     return [read_entry(row.body, row.digest) for row in ledger.signed()]
 
 
-def _unseen(gap: Gap) -> Unseen:
+def _unseen_of(gap: Gap) -> Unseen:
     return Unseen(gap.since, gap.until, f"writes went unrecorded ({gap.why})")
 
 

@@ -1,23 +1,21 @@
-"""The link: who drifted a field, by which record; or why that cannot be said.
+"""Attribution of a drifted field: which record made it, or why no record is named.
 
-Read newest first, the records of an object are its history backwards. The first admitted write to
-the field decides: if it set what stands there now, it is the cause, unless managedFields or the
-audit log show that somebody may have written later; if it set something else, whoever came after
-was not recorded, and no name is given. A wrong name is worse than none.
+The records of an object, newest first, are its history backwards. The first allowed write to the
+field decides. If it set the value that is live now, it is the cause, unless managedFields or the
+audit log show that somebody may have written later. If it set another value, a later write was not
+recorded, and no actor is named. A wrong actor is worse than none.
 
-Confidence follows from the evidence alone:
+The confidence follows from the evidence alone:
 
-- `certain`: the record set the live value, and the object's managedFields or the API server's audit
-  log say that this write was stored;
-- `likely`: the record set the live value, and nothing speaks for or against it.
+- `certain`: the record set the live value, and the managedFields of the object or the audit log of
+  the API server show that this write was stored;
+- `likely`: the record set the live value, and no evidence supports or contradicts it.
 
-A record that nothing on the object could contradict is not even that: only the audit log tells
-whether it was the last one.
+A record that no evidence on the object could contradict is not even `likely`: only the audit log
+shows whether it was the last write.
 
-What no record explains stays unexplained, though the audit log may tell by whom and how it got past
-the door; `account` says when it gives a name.
-
-What one record says about a drifted field, of all that it changed.
+A field that no record explains stays unexplained. The audit log may still show the writer;
+`correlator.attribution.audit` defines when it names one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,40 +29,42 @@ from correlator.attribution.audit import Account, account_of, is_last
 from correlator.attribution.context import AuditedWrite, Drifted, Knowledge, Way, Witness
 from correlator.attribution.evidence import (
     Agreement,
+    Statement,
     Testimony,
-    Word,
-    agreement,
+    compare_change,
+    is_same_value,
+    last_write_time,
     managers_of,
-    same,
-    since,
-    testimony,
-    undone,
+    value_before_change,
+    weigh_managed_fields,
 )
 from glasswarden.kube.compare import Value
 from glasswarden.kube.paths import ROOT, Key
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, ChangedField
 
-_ORDER: Final = (Agreement.WHOLE, Agreement.OTHER, Agreement.UNTOLD, Agreement.PART)
+_ORDER: Final = (Agreement.WHOLE, Agreement.OTHER, Agreement.UNKNOWN, Agreement.PART)
 
 
-def said_of(drifted: Drifted, attempt: Attempt, value: Value, masks: Masks | None) -> Agreement:
+def agreement_of(
+    drifted: Drifted, attempt: Attempt, value: Value, masks: Masks | None
+) -> Agreement:
     """Return how *attempt* relates to *value*; of several changes the one that says most."""
     if drifted.path == ROOT:
-        return _said_of_object(drifted, attempt)
-    found = [agreement(change, drifted.path, value, masks) for change in attempt.changes]
+        return _agreement_of_object(drifted, attempt)
+    found = [compare_change(change, drifted.path, value, masks) for change in attempt.changes]
     for said in _ORDER:
         if said in found:
             return said
     # Changes that were too many to be listed may have been to this field.
-    return Agreement.UNTOLD if attempt.unlisted else Agreement.ELSEWHERE
+    return Agreement.UNKNOWN if attempt.unlisted else Agreement.ELSEWHERE
 
 
 def value_before(drifted: Drifted, attempt: Attempt, value: Value) -> Value:
     """Return what stood in the field, now *value*, before *attempt* changed parts of it."""
     for change in attempt.changes:
-        if agreement(change, drifted.path, value, None) is Agreement.PART:
-            value = undone(change, drifted.path, value)
+        if compare_change(change, drifted.path, value, None) is Agreement.PART:
+            value = value_before_change(change, drifted.path, value)
     return value
 
 
@@ -73,11 +73,11 @@ def changes_to(drifted: Drifted, attempt: Attempt) -> list[ChangedField]:
     return [
         change
         for change in attempt.changes
-        if agreement(change, drifted.path, drifted.live, None) is not Agreement.ELSEWHERE
+        if compare_change(change, drifted.path, drifted.live, None) is not Agreement.ELSEWHERE
     ]
 
 
-def _said_of_object(drifted: Drifted, attempt: Attempt) -> Agreement:
+def _agreement_of_object(drifted: Drifted, attempt: Attempt) -> Agreement:
     """Return whether *attempt* is why a whole object is missing, or is there."""
     if drifted.ref.uid:
         return Agreement.WHOLE if attempt.operation == "CREATE" else Agreement.ELSEWHERE
@@ -136,32 +136,35 @@ def link(
 ) -> Link:
     """Return the cause of *drifted*; *attempts* are its object's, newest first, read as needed."""
     walk = _Walk(drifted, knowledge, masks)
-    found = walk.through(attempts)
+    found = walk.find_link(attempts)
     writes = knowledge.written(drifted.ref)
     account = account_of(drifted, writes)
     if found.state is State.EXPLAINED:
-        if account is None or not _came_later(account, found):
+        if account is None or not _is_later(account, found):
             return found
-        found = walk.unexplained(account.why)
+        found = walk.leave_unexplained(account.why)
     if account is None:
-        found = walk.undisturbed(writes) or found
+        found = walk.confirm_by_later_writes(writes) or found
     elif account.write.way is Way.RECORDED:
-        found = walk.cleared(account) or found
+        found = walk.confirm_by_account(account) or found
     elif account.proven or not _delegation(drifted):
-        found = _told(account, found)
+        found = _describe_by_audit(account, found)
     by_trusted = account is None or account.write.way is Way.TRUSTED
     if found.state is State.EXPLAINED or not (right := _delegation(drifted)) or not by_trusted:
         return found
     holders = drifted.holders
     return Link(
-        State.DELEGATED, manager=managers_of(holders), time=since(holders), evidence=(right,)
+        State.DELEGATED,
+        manager=managers_of(holders),
+        time=last_write_time(holders),
+        evidence=(right,),
     )
 
 
-def _came_later(account: Account, found: Link) -> bool:
-    """Tell whether the audit log shows somebody who set the live value again, past the door.
+def _is_later(account: Account, found: Link) -> bool:
+    """Return whether the audit log shows a later, unrecorded write of the live value.
 
-    What is only perhaps so is no reason to doubt a reconciler: it repeats what it finds.
+    An unproven write of a reconciler is no reason for doubt: it applies the same values repeatedly.
     """
     write = account.write
     if write.way is Way.RECORDED or (write.way is Way.TRUSTED and not account.proven):
@@ -170,7 +173,7 @@ def _came_later(account: Account, found: Link) -> bool:
 
 
 def _delegation(drifted: Drifted) -> str:
-    """Say by what right somebody other than Git and people sets the field; nothing if by none."""
+    """Return why the field belongs to neither Git nor people; empty if it does."""
     if drifted.path.steps[:1] == (_STATUS,):
         return "a status is for the object's controller to report"
     if drifted.delegate:
@@ -197,26 +200,30 @@ class _Walk:
     untraceable: bool = False
     """Whether only the audit log can tell who wrote since."""
 
-    def through(self, attempts: Iterable[Attempt]) -> Link:
+    def find_link(self, attempts: Iterable[Attempt]) -> Link:
         """Return the cause, or why there is none."""
         drifted, value, parts = self.drifted, self.drifted.live, list[Attempt]()
         for attempt in self._candidates(attempts):
-            said = said_of(drifted, attempt, value, self.masks)
+            said = agreement_of(drifted, attempt, value, self.masks)
             if said is Agreement.WHOLE:
-                return self._by([*parts, attempt])
+                return self._link_to([*parts, attempt])
             if said is Agreement.OTHER:
-                return self.unexplained(reasons.came_after(attempt))
-            if said is Agreement.UNTOLD:
-                return self.unexplained(reasons.untold(attempt, changes_to(drifted, attempt)))
+                return self.leave_unexplained(reasons.describe_later_value(attempt))
+            if said is Agreement.UNKNOWN:
+                return self.leave_unexplained(
+                    reasons.describe_unknown_value(attempt, changes_to(drifted, attempt))
+                )
             if said is Agreement.PART:
                 parts.append(attempt)
                 value = value_before(drifted, attempt, value)
-                if same(value, drifted.declared):
-                    return self._by(parts)
+                if is_same_value(value, drifted.declared):
+                    return self._link_to(parts)
             self.counted.append(attempt)
         if parts:
-            return self.unexplained(reasons.partly(parts[0]))
-        return self.unexplained(reasons.unrecorded(drifted, self.knowledge, self.passed_over))
+            return self.leave_unexplained(reasons.describe_partial_record(parts[0]))
+        return self.leave_unexplained(
+            reasons.describe_unrecorded(drifted, self.knowledge, self.passed_over)
+        )
 
     def _candidates(self, attempts: Iterable[Attempt]) -> Iterator[Attempt]:
         """Yield those of *attempts* that can have made the object what it is."""
@@ -235,52 +242,56 @@ class _Walk:
         witness = self.knowledge.witnesses.get(attempt.id)
         return attempt.verdict == ALLOWED and (witness is None or witness.stored is not False)
 
-    def _by(self, attempts: list[Attempt]) -> Link:
+    def _link_to(self, attempts: list[Attempt]) -> Link:
         """Return the link to *attempts*, newest first, unless something speaks against it."""
         last = attempts[0]
-        word = testimony(self.drifted, last, [each for each in self.counted if each.id > last.id])
+        word = weigh_managed_fields(
+            self.drifted, last, [each for each in self.counted if each.id > last.id]
+        )
         if word.testimony is Testimony.CONTRADICTS:
             self.doubted = attempts
-            return self.unexplained(reasons.contradicted(last, word.says))
+            return self.leave_unexplained(reasons.describe_contradiction(last, word.text))
         if word.testimony is not Testimony.SUPPORTS and self.knowledge.lacks_witness(last):
-            return self.unexplained(reasons.unwitnessed(last))
+            return self.leave_unexplained(reasons.describe_missing_witness(last))
         if word.testimony is Testimony.ABSENT:
             self.doubted, self.untraceable = attempts, True
-            return self.unexplained(reasons.untraceable(last))
-        return _explained(attempts, word, self.knowledge.witnesses.get(last.id))
+            return self.leave_unexplained(reasons.describe_untraceable(last))
+        return _new_explained_link(attempts, word, self.knowledge.witnesses.get(last.id))
 
-    def cleared(self, account: Account) -> Link | None:
+    def confirm_by_account(self, account: Account) -> Link | None:
         """Return the link that was doubted, where the audit log shows that nobody wrote since."""
         if not self.doubted or self.doubted[0].id not in account.write.records:
             return None
-        return self._believed("the audit log shows the write, and no later one to it")
+        return self._confirm_doubted("the audit log shows the write, and no later one to it")
 
-    def undisturbed(self, writes: Sequence[AuditedWrite]) -> Link | None:
+    def confirm_by_later_writes(self, writes: Sequence[AuditedWrite]) -> Link | None:
         """Return the link that was doubted, where everybody in the log since is accounted for.
 
         A log that leaves out what was written still tells by whom.
         """
         if not self.untraceable or not is_last(self.doubted[0], writes, self.drifted.entries):
             return None
-        return self._believed("the audit log shows the write, and nobody unaccounted for since")
+        return self._confirm_doubted(
+            "the audit log shows the write, and nobody unaccounted for since"
+        )
 
-    def _believed(self, says: str) -> Link:
+    def _confirm_doubted(self, says: str) -> Link:
         witness = self.knowledge.witnesses.get(self.doubted[0].id)
-        return _explained(self.doubted, Word(Testimony.SUPPORTS, says), witness)
+        return _new_explained_link(self.doubted, Statement(Testimony.SUPPORTS, says), witness)
 
-    def unexplained(self, why: str) -> Link:
+    def leave_unexplained(self, why: str) -> Link:
         """Return that nothing explains it, with what managedFields say as a hint."""
         holders = self.drifted.holders
         return Link(
             State.UNEXPLAINED,
-            reasons.at_that_time(self.drifted, self.knowledge, why),
-            time=since(holders),
+            reasons.add_gap(self.drifted, self.knowledge, why),
+            time=last_write_time(holders),
             evidence=(f"managedFields name {managers_of(holders)}",) if holders else (),
         )
 
 
-def _told(account: Account, found: Link) -> Link:
-    """Return *found*, which explains nothing, with what the audit log tells; a name if proven."""
+def _describe_by_audit(account: Account, found: Link) -> Link:
+    """Return the unexplained *found* with the write in the audit log, and its actor if proven."""
     write = account.write
     told = replace(found, why=account.why, time=write.received)
     if not account.proven:
@@ -298,10 +309,10 @@ def _told(account: Account, found: Link) -> Link:
 _DEEDS: Final = {"CREATE": "created the object", "DELETE": "deleted the object"}
 
 
-def _explained(attempts: list[Attempt], word: Word, witness: Witness | None) -> Link:
+def _new_explained_link(attempts: list[Attempt], word: Statement, witness: Witness | None) -> Link:
     last = attempts[0]
     evidence = [f"record {last.id} {_DEEDS.get(last.operation, 'set the field to its live value')}"]
-    evidence += [word.says] if word.says else []
+    evidence += [word.text] if word.text else []
     stored = witness is not None and witness.stored is True
     if witness is not None and stored:
         evidence.append(f"the audit log says that it was stored, by {witness.user}")

@@ -33,7 +33,7 @@ class Causes:
         if self._linker is None or known != self._known:
             linker = linker_of(self.ledger, self.cluster, self.policy, self.masks)
             if self.audit is not None:
-                witnessed = linker.knowledge.and_also(self.audit.knowledge)
+                witnessed = linker.knowledge.combine(self.audit.knowledge)
                 linker = replace(linker, knowledge=witnessed)
             self._linker, self._known = linker, known
         return self._linker

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from correlator.attribution.evidence import since
+from correlator.attribution.evidence import last_write_time
 from correlator.finding import Finding, parse_time
 from correlator.sources.grace_period import AT_WORK, OBSERVED
 from glasswarden.kube.compare import ABSENT
@@ -36,7 +36,7 @@ def flux_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
     generation = metadata_of(obj).get("generation")
     observed = status.get("observedGeneration")
     if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
-        written = since([entry for entry in entries_of(obj) if not entry.subresource])
+        written = last_write_time([entry for entry in entries_of(obj) if not entry.subresource])
         said = f"{AT_WORK}{observed}" if written else str(observed)
         yield _finding(obj, owner, OBSERVED, str(generation), said, written)
     for condition in _list(status, "conditions"):

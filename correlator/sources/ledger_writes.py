@@ -26,7 +26,7 @@ from typing import Final
 
 import msgspec
 
-from correlator.attribution.evidence import RESOLUTION, Agreement, agreement, same
+from correlator.attribution.evidence import RESOLUTION, Agreement, compare_change, is_same_value
 from correlator.detector.managers import Managers, Party, managers_for
 from correlator.finding import UNKNOWN, Finding, Hidden, Incomplete, parse_time
 from glasswarden.kube.compare import ABSENT, Value, value_at
@@ -248,9 +248,9 @@ class DirectWrites:
     def _difference(self, path: Path, attempt: Attempt) -> Iterator[Finding]:
         live, before = value_at(self._live, path), value_at(self._before, path)
         if isinstance(before, ChangedField):
-            is_back = agreement(before, path, live, self._rules.masks) is Agreement.WHOLE
+            is_back = compare_change(before, path, live, self._rules.masks) is Agreement.WHOLE
         else:
-            is_back = same(before, live)
+            is_back = is_same_value(before, live)
         if is_back:
             return
         # What nobody owns, nobody declares.
@@ -330,14 +330,14 @@ class DirectWrites:
     def _said(self, change: ChangedField, path: Path, now: Value) -> Agreement:
         if isinstance(now, ChangedField):
             is_it = (now.new_masked, now.new_cut) == (change.new_masked, change.new_cut)
-            return Agreement.WHOLE if is_it else Agreement.UNTOLD
+            return Agreement.WHOLE if is_it else Agreement.UNKNOWN
         if not isinstance(path.step, Order):
-            return agreement(change, path, now, self._rules.masks)
+            return compare_change(change, path, now, self._rules.masks)
         try:
             changed = apply_changes(self._before, [Change(path, now, change.new)])
         except ChangeMismatch:
             return Agreement.OTHER
-        return Agreement.WHOLE if same(changed, self._before) else Agreement.OTHER
+        return Agreement.WHOLE if is_same_value(changed, self._before) else Agreement.OTHER
 
     def _take_back(self, attempt: Attempt, change: ChangedField, path: Path, now: Value) -> None:
         self._standing.setdefault(path.steps, attempt)
@@ -352,7 +352,7 @@ class DirectWrites:
 
     def _doubt(self, attempt: Attempt, change: ChangedField, path: Path, said: Agreement) -> None:
         """Say what cannot be told of a change that stands no more, or not surely."""
-        if said is Agreement.UNTOLD:
+        if said is Agreement.UNKNOWN:
             why = f"record {attempt.id} set it, but to what is masked or cut and cannot be compared"
         elif self._is_settled(change, path):
             return
@@ -365,7 +365,7 @@ class DirectWrites:
         if _is_within(path.steps, self._standing):
             return True
         now = value_at(self._before, path)
-        if agreement(_taken_back(change), path, now, self._rules.masks) is Agreement.WHOLE:
+        if compare_change(_taken_back(change), path, now, self._rules.masks) is Agreement.WHOLE:
             return True
         parties = map(self._managers().party_of, owners_at(self._entries, path))
         return any(party is not Party.OTHER for party in parties)

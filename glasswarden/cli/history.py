@@ -166,7 +166,7 @@ def command(
         question = replace(_question(target, namespace, live), cluster=name)
         attempts = sorted(asked(ledger, question), key=lambda each: each.id)
         known = knowledge_of(ledger, name)
-        known = known.and_also(audit.knowledge) if audit else known
+        known = known.combine(audit.knowledge) if audit else known
         past = filter(partial(_names, question), audit.watch.sightings if audit else ())
         steps = chain_of(attempts, live, known, masks_at(keys, address), past)
         for each in audit.incomplete if audit else ():

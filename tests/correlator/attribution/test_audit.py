@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from correlator.attribution.audit import Account, account_of, removes, sets
+from correlator.attribution.audit import (
+    Account,
+    account_of,
+    is_removed_by_request,
+    is_set_by_request,
+)
 from correlator.attribution.context import Act, AuditedWrite, Drifted, Way
 from correlator.audit.log import AuditLog
 from glasswarden.audit.event import parse_event
@@ -271,7 +276,7 @@ LABEL = "/metadata/labels/a~1b"
 def test_whether_a_request_sets_a_field(
     sent: object, path: str, value: object, *, expected: bool
 ) -> None:
-    assert sets(sent, parse_path(path), value) is expected
+    assert is_set_by_request(sent, parse_path(path), value) is expected
 
 
 @pytest.mark.parametrize(
@@ -286,4 +291,4 @@ def test_whether_a_request_sets_a_field(
     ],
 )
 def test_whether_a_request_removes_a_field(sent: object, path: str, *, expected: bool) -> None:
-    assert removes(sent, parse_path(path)) is expected
+    assert is_removed_by_request(sent, parse_path(path)) is expected

@@ -69,7 +69,7 @@ class TestExplained:
         assert (found.actor, found.confidence) == ("responder", Confidence.LIKELY)
 
     def test_a_reconciler_that_keeps_a_held_field_does_not_speak_against_it(self) -> None:
-        field = drifted(REPLICAS, 8, holders=(FLUX_AT_5,), keepers=FLUX, generation=4)
+        field = drifted(REPLICAS, 8, holders=(FLUX_AT_5,), owner_managers=FLUX, generation=4)
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9), generation=4)
         assert linked(field, write).state is State.EXPLAINED
 
@@ -218,7 +218,7 @@ class TestMovedOn:
     HOTFIX = wrote(1, REPLICAS, new=8, manager="kubectl-edit")
 
     def found(self, *later: Attempt, write: Attempt = HOTFIX, **differing: Any) -> Link:  # noqa: ANN401
-        return linked(drifted(REPLICAS, 8, **{"keepers": FLUX} | differing), *later, write)
+        return linked(drifted(REPLICAS, 8, **{"owner_managers": FLUX} | differing), *later, write)
 
     def test_a_manager_that_wrote_again_on_record_still_holds_the_first_value(self) -> None:
         again = wrote(5, "/spec/paused", new=True, manager="kubectl-edit", actor="lead")
@@ -333,7 +333,7 @@ class TestMovedOn:
         assert self.found(holders=holders, entries=holders).state is State.UNEXPLAINED
 
     def test_what_was_removed_the_owner_may_have_put_back(self) -> None:
-        field = drifted(REPLICAS, ABSENT, entries=(FLUX_AT_5,), keepers=FLUX, generation=4)
+        field = drifted(REPLICAS, ABSENT, entries=(FLUX_AT_5,), owner_managers=FLUX, generation=4)
         found = linked(field, wrote(1, REPLICAS, old=3, generation=4))
         assert found.state is State.UNEXPLAINED
         assert "kustomize-controller wrote to the object" in found.why
@@ -361,7 +361,7 @@ class TestReasons:
         assert "records from before 2026-03-01 10:40:00 UTC were pruned" in found.why
 
     def test_what_the_owner_applied_is_said_to_be(self) -> None:
-        found = linked(drifted(REPLICAS, 8, holders=(FLUX_AT_5,), keepers=FLUX))
+        found = linked(drifted(REPLICAS, 8, holders=(FLUX_AT_5,), owner_managers=FLUX))
         assert found.why == "its owner applied it: field manager kustomize-controller holds it"
 
     def test_a_status_is_for_the_objects_controller_to_report(self) -> None:
@@ -401,7 +401,7 @@ def test_what_several_know_comes_together() -> None:
     gap, other = Unseen(at(0), at(1), "one"), Unseen(at(2), at(3), "other")
     ledger = Knowledge(at(-9), unseen=(gap,))
     audit = Knowledge(unseen=(other,), audited=(at(0), at(9)))
-    assert ledger.and_also(audit) == Knowledge(at(-9), unseen=(gap, other), audited=(at(0), at(9)))
+    assert ledger.combine(audit) == Knowledge(at(-9), unseen=(gap, other), audited=(at(0), at(9)))
 
 
 class TestDelegated:
