@@ -55,9 +55,14 @@ def test_help_lists_every_command_with_what_it_does() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command: str) -> None:
-    helped = run(command, "-h")
+    helped = run(command, "--help")
     assert helped.returncode == 0
     assert helped.stdout.startswith(f"Usage: glasswarden {command}")
+
+
+def test_the_short_option_for_help_works_below_a_group() -> None:
+    # In a process of its own: click remembers the options of the first context that it sees.
+    assert run_program("keys", "rotate", "-h").stdout.startswith("Usage: glasswarden keys rotate")
 
 
 def test_a_mistyped_command_is_said() -> None:
