@@ -39,7 +39,9 @@ def test_a_service_account_is_known_by_its_token(cluster: ControlPlane, namespac
 
 
 @pytest.mark.parametrize("person", [name for name in PEOPLE if name != "admin"])
-def test_rbac_lets_every_person_write(cluster: ControlPlane, namespace: str, person: str) -> None:
+def test_rbac_allows_every_person_to_write(
+    cluster: ControlPlane, namespace: str, person: str
+) -> None:
     kubectl = cluster.as_(person).kubectl
     kubectl(*DEPLOYMENT, "-n", namespace)
     kubectl("scale", "deployment/web", "--replicas=2", "-n", namespace)
@@ -105,7 +107,7 @@ def test_two_control_planes_run_side_by_side(cluster: ControlPlane) -> None:
 
 
 @pytest.mark.cluster
-def test_leaving_ends_every_process() -> None:
+def test_every_process_ends_with_the_control_plane() -> None:
     with ControlPlane() as running:
         pids = running.pids
         assert len(pids) == 3
