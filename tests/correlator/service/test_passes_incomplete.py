@@ -1,4 +1,4 @@
-"""What was not looked at is not gone."""
+"""Findings that were not inspected are not closed."""
 
 import pytest
 
@@ -31,9 +31,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("incomplete", "differences", "doubted"), CASES)
-def test_doubt(incomplete: Incomplete, differences: dict[str, str], *, doubted: bool) -> None:
+def test_finding_covered_by_an_incomplete_part_is_doubted(
+    incomplete: Incomplete, differences: dict[str, str], *, doubted: bool
+) -> None:
     assert is_doubted(a_sighting(**differences), [incomplete]) is doubted
 
 
-def test_where_everything_was_seen_nothing_is_doubted() -> None:
+def test_finding_is_not_doubted_in_a_complete_pass() -> None:
     assert not is_doubted(a_sighting(), [])
