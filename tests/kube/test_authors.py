@@ -1,4 +1,4 @@
-"""`authors`: to whom each change of a write is put down."""
+"""`authors`: to whom each change of a write is attributed."""
 
 import pytest
 
@@ -84,5 +84,5 @@ def entries(raw: list[Object]) -> tuple[Entry, ...]:
         pytest.param(authors([], []), "/spec/a", Author(), id="nothing to go by"),
     ],
 )
-def test_a_change_is_put_down_to(known: Authors, path: str, author: Author) -> None:
+def test_change_is_attributed_to_its_author(known: Authors, path: str, author: Author) -> None:
     assert known.at(parse_path(path)) == author

@@ -1,4 +1,4 @@
-"""`path_patterns`: which fields a rule speaks about."""
+"""`path_patterns`: which fields a rule covers."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def test_the_text_of_a_path_is_a_pattern_without_wildcards(path: Path) -> None:
 
 
 @given(paths)
-def test_two_stars_match_everything(path: Path) -> None:
+def test_two_stars_match_every_path(path: Path) -> None:
     assert parse_pattern("/**").matches(path)
 
 
@@ -114,13 +114,13 @@ def test_patterns_cover_a_value_when_they_match_every_leaf(
     ("text", "position"),
     [("spec", 0), ("/a[**]", 3), ("/a/~*", 3), ("/a[b=*,c]", 3), ("/a[*", 4)],
 )
-def test_what_is_no_pattern_says_where(text: str, position: int) -> None:
+def test_invalid_pattern_is_rejected_with_the_position(text: str, position: int) -> None:
     with pytest.raises(PathError) as caught:
         parse_pattern(text)
     assert caught.value.position == position
 
 
-def test_a_pattern_is_shown_as_it_was_written() -> None:
+def test_pattern_is_rendered_as_it_was_written() -> None:
     assert str(parse_pattern("/spec/**/a*")) == "/spec/**/a*"
 
 
@@ -139,7 +139,5 @@ def test_a_pattern_is_shown_as_it_was_written() -> None:
         pytest.param("/**", "/status", True, id="everything"),
     ],
 )
-def test_at_a_glance_a_pattern_is_near_what_its_stem_leads_to(
-    pattern: str, path: str, *, near: bool
-) -> None:
+def test_pattern_is_near_paths_that_share_its_stem(pattern: str, path: str, *, near: bool) -> None:
     assert parse_pattern(pattern).is_near(parse_path(path)) is near

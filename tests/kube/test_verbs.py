@@ -1,4 +1,4 @@
-"""An Application's operation asks for haste, or for something else than Git says."""
+"""An Application's operation requests a sync, or something else than Git declares."""
 
 import pytest
 
@@ -40,10 +40,10 @@ SEVERAL: Object = {
         pytest.param({}, {"revision": "x"}, True, id="nothing that it follows"),
     ],
 )
-def test_an_operation_diverts(application: Object, sync: Object, expected: bool) -> None:  # noqa: FBT001
+def test_sync_operation_diverts_from_git(application: Object, sync: Object, expected: bool) -> None:  # noqa: FBT001
     assert diverts(application, {"sync": sync}) is expected
 
 
 @pytest.mark.parametrize("operation", [None, "x", {}, {"sync": None}, {"sync": []}])
-def test_what_is_no_sync_does_not(operation: object) -> None:
+def test_operation_without_a_sync_does_not_divert(operation: object) -> None:
     assert not diverts(APPLICATION, operation)
