@@ -221,7 +221,7 @@ def test_a_counter_begins_at_zero_in_a_new_process(counter: str, label: str) -> 
     assert re.search(rf'^{counter}{{\w+="{label or ".+"}"}} 0\.0$', new.stdout, re.MULTILINE)
 
 
-def test_links_to_runbooks_are_addresses_or_none() -> None:
+def test_runbook_url_is_set_only_with_an_address_of_the_runbooks() -> None:
     for rule in rules():
         assert "runbook_url" not in rule["annotations"]
         assert (RUNBOOKS.parents[1] / rule["annotations"]["runbook"]).exists()
@@ -231,27 +231,27 @@ def test_links_to_runbooks_are_addresses_or_none() -> None:
 
 
 @pytest.mark.parametrize("address", ["docs/runbooks", "http://git.example/docs"])
-def test_an_address_that_is_none_is_refused(address: str) -> None:
+def test_runbook_address_without_https_is_rejected(address: str) -> None:
     done = CliRunner().invoke(main, ["manifests", "alerts", "--runbooks", address])
     assert done.exit_code == 2
     assert "https://" in done.output
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
-def test_every_alert_is_tried_both_ways(alert: Alert) -> None:
+def test_every_alert_has_a_story_that_fires_and_one_that_does_not(alert: Alert) -> None:
     outcomes = {story.fires for story in STORIES if f"Glasswarden{story.alert}" == alert.name}
     assert outcomes == {True, False}
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
-def test_every_alert_has_a_page_that_can_be_followed_at_night(alert: Alert) -> None:
+def test_every_alert_has_a_runbook_with_the_four_sections(alert: Alert) -> None:
     text = (RUNBOOKS / alert.page).read_text()
     assert text.startswith(f"# {alert.name}\n")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert headings == ["What it means", "Diagnosis", "Mitigation", "Afterwards"]
 
 
-def test_no_page_is_about_an_alert_that_does_not_exist() -> None:
+def test_every_runbook_belongs_to_an_alert() -> None:
     pages = {path.name for path in RUNBOOKS.glob("*.md")} - {"README.md"}
     assert pages == {alert.page for alert in ALERTS}
 
@@ -277,11 +277,11 @@ def queries() -> list[str]:
 
 
 @pytest.mark.parametrize("query", queries())
-def test_only_metrics_that_exist_are_asked_for(query: str) -> None:
+def test_queries_use_only_metrics_that_exist(query: str) -> None:
     assert set(re.findall(r"\b(?:glasswarden|apiserver)_\w+", query)) <= known_metrics()
 
 
-def test_the_dashboards_queries_can_be_read(promtool: Path, tmp_path: Path) -> None:
+def test_dashboard_queries_are_valid_promql(promtool: Path, tmp_path: Path) -> None:
     texts = [query.replace("$__rate_interval", "5m") for query in queries()]
     rules = [{"record": f"dashboard:{number}", "expr": text} for number, text in enumerate(texts)]
     groups = {"groups": [{"name": "dashboard", "rules": rules}]}
@@ -289,7 +289,7 @@ def test_the_dashboards_queries_can_be_read(promtool: Path, tmp_path: Path) -> N
     run(promtool, tmp_path, "check", "rules", "--lint=none", "rules.yaml")
 
 
-def test_the_panels_do_not_cover_each_other() -> None:
+def test_dashboard_panels_do_not_overlap() -> None:
     cells = [
         (x, y)
         for panel in dashboard()["panels"]
