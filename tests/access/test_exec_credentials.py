@@ -69,9 +69,9 @@ def test_exec_info_has_the_cluster_only_with_provide_cluster_info(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        pytest.param("exit 3", "ended with 3", id="it fails"),
-        pytest.param("echo hello", "printed no ExecCredential", id="it prints something else"),
-        pytest.param(f"echo '{answer()}'", "neither a token nor a certificate", id="it is empty"),
+        pytest.param("exit 3", "ended with 3", id="non-zero exit"),
+        pytest.param("echo hello", "printed no ExecCredential", id="other output"),
+        pytest.param(f"echo '{answer()}'", "neither a token nor a certificate", id="empty token"),
         pytest.param(f"echo '{answer(V1BETA1, token='t')}'", "was asked as", id="other version"),
         pytest.param(f"echo '{answer(clientCertificateData='c')}'", "only half", id="half a pair"),
     ],

@@ -30,7 +30,7 @@ def made(policy: str) -> tuple[dict[str, Any], dict[str, Any]]:
 @pytest.mark.parametrize(
     ("policy", "condition"),
     [("", Condition.NOT_NEEDED), (GLASS, Condition.MISSING)],
-    ids=["nobody may break the glass", "somebody may"],
+    ids=["without rules", "with rules"],
 )
 def test_mutating_configuration_is_needed_only_with_breakglass_rules(
     policy: str, condition: Condition

@@ -106,7 +106,7 @@ class TestBundlePatch:
 @pytest.mark.parametrize(
     ("seen", "free"),
     [
-        pytest.param(None, True, id="nobody ever held it"),
+        pytest.param(None, True, id="never held"),
         pytest.param(Sighting("", "1", NOW), True, id="released"),
         pytest.param(Sighting("me", "1", NOW), True, id="ours"),
         pytest.param(Sighting("other", "1", NOW), False, id="another's"),

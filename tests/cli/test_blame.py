@@ -58,7 +58,7 @@ def test_colour_marks_proven_and_hinted_lines(words: list[str]) -> None:
     assert f"{FAINT}{HINTED}" in text
 
 
-def test_a_terminal_gets_a_pager(words: list[str], tmp_path: Path) -> None:
+def test_output_to_a_terminal_uses_the_pager(words: list[str], tmp_path: Path) -> None:
     pager = tmp_path / "pager"
     pager.write_text('#!/bin/sh\nsed "s/^/paged: /"\n')
     pager.chmod(0o755)

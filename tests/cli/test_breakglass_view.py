@@ -115,7 +115,7 @@ def test_changed_object_under_a_namespace_grant_shows_its_held_fields() -> None:
     "namespace",
     [
         pytest.param(a_namespace(), id="closed"),
-        pytest.param(a_namespace(**{names.GRANT: a_grant()}), id="closed while nobody cleared up"),
+        pytest.param(a_namespace(**{names.GRANT: a_grant()}), id="closed, with its stamp left"),
         pytest.param(
             a_namespace(**{names.GRANT: a_grant(id="g2", expires=NOW), names.REASON: "x"}),
             id="another, and over",

@@ -79,7 +79,7 @@ class TestCheck:
 
 
 class TestExplain:
-    def test_explanation_as_json(self, edit: Path) -> None:
+    def test_explanation_is_rendered_as_json(self, edit: Path) -> None:
         told = json.loads(run("policy", "explain", str(edit), "--format", "json").stdout)
         clauses = told.pop("clauses")
         message = told.pop("message")
@@ -96,7 +96,7 @@ class TestExplain:
         assert [each["clause"] for each in clauses if each["applies"]] == ["guard"]
         assert all(each["why"] for each in clauses)
 
-    def test_explanation_as_text(self, edit: Path) -> None:
+    def test_explanation_is_rendered_as_text(self, edit: Path) -> None:
         text = run("policy", "explain", str(edit)).stdout
         assert "changes  /spec/replicas: 5 → 3" in text
         assert "  controller  the writer is no trusted controller of that owner" in text

@@ -308,7 +308,7 @@ def test_request_without_the_mutating_webhook_is_denied(
     refused(web.annotate("responder", **ASK, grant=token))
 
 
-def test_closed_stamp_from_git_is_rejected_without_the_mutating_webhook(
+def test_stamp_from_git_grants_nothing_without_the_mutating_webhook(
     web: Web, guard: Guard, flux_account: Caller, request: pytest.FixtureRequest
 ) -> None:
     both: Any = webhook_configuration(guard.url, guard.certificates.authority, guard.policy)

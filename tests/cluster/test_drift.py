@@ -122,7 +122,7 @@ def told(result: Any) -> list[tuple[str, ...]]:  # noqa: ANN401 - JSON
     ]
 
 
-def test_edit_by_hand_is_attributed_to_its_manager(
+def test_edit_by_hand_is_classified_as_a_persons(
     cluster: ControlPlane, namespace: str, git: Path
 ) -> None:
     web = a_deployment(namespace)
@@ -165,7 +165,7 @@ def test_replicas_set_by_an_autoscaler_are_its_own(
     assert "remove /spec/replicas" in result["findings"][0]["suggestion"]
 
 
-def test_a_field_that_git_no_longer_declares_is_left_over(
+def test_field_that_git_no_longer_declares_is_a_reconciliation_failure(
     cluster: ControlPlane, namespace: str, git: Path
 ) -> None:
     declare(git, a_deployment(namespace))
@@ -505,7 +505,7 @@ def test_drift_that_argocd_overlooks_is_found(
 def test_ignore_differences_of_argocd_are_respected(
     cluster: ControlPlane, argocd: ArgoCD, git_repository: GitRepository, namespace: str
 ) -> None:
-    """By pointer, by jq and by manager: Argo CD stays Synced, and we say why."""
+    """By pointer, by jq and by manager: Argo CD stays Synced, and the reason names the rule."""
     web = a_deployment(namespace, minReadySeconds=3)
     first = git_repository.commit({"shop/web.yaml": json.dumps(web)}, "first")
     image = '.spec.template.spec.containers[] | select(.name == "web") | .image'

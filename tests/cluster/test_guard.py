@@ -88,7 +88,7 @@ def test_controller_of_the_owner_can_write(
     assert cluster.get("deployment/web", "-n", namespace)["spec"]["replicas"] == 4
 
 
-def test_a_denied_write_is_recorded_and_witnessed(
+def test_denied_write_is_recorded_and_its_audit_event_names_the_record(
     guard: Guard, flux_account: Caller, namespace: str
 ) -> None:
     deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
@@ -131,7 +131,7 @@ def test_dry_run_is_warned_and_not_recorded(
     assert guard.records_in(namespace) == []
 
 
-def test_values_of_a_secret_are_in_no_denial_record_or_log(
+def test_values_of_a_secret_are_in_neither_denial_nor_ledger(
     guard: Guard, flux_account: Caller, namespace: str
 ) -> None:
     secret = {

@@ -172,7 +172,7 @@ def test_impersonating_write_is_decided_as_the_impersonated_user(guard: Guard, s
     assert guard.records_in(shop)[-1].actor == "developer"
 
 
-def test_impersonated_controller_is_allowed_and_only_in_the_audit_log(
+def test_write_as_an_impersonated_controller_is_allowed_and_only_in_the_audit_log(
     guard: Guard, shop: str
 ) -> None:
     """Kubernetes' own `edit` role allows it; only the audit log knows who it really was."""
@@ -290,7 +290,7 @@ def test_pod_of_a_managed_deployment_can_be_deleted(guard: Guard, shop: str) -> 
     guard.cluster.as_("developer").kubectl("delete", "pod", name, "-n", shop, "--wait=false")
 
 
-class TestKubernetesItself:
+class TestSystemControllers:
     def test_garbage_collector_can_delete_guarded_objects(
         self, guard: Guard, flux_account: Caller, namespace: str
     ) -> None:

@@ -116,7 +116,7 @@ def test_an_overlay_is_applied_and_its_pods_are_admitted(
 
 @pytest.mark.usefixtures("_definitions")
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_a_component_fits_onto_an_overlay(
+def test_component_can_be_applied_on_an_overlay(
     cluster: ControlPlane, tmp_path: Path, component: str
 ) -> None:
     manifests = build(cluster, with_component(tmp_path, component))
@@ -139,7 +139,9 @@ def test_pod_security_denies_a_pod_without_a_security_context(cluster: ControlPl
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_container_is_read_only_and_limited(cluster: ControlPlane, overlay: str) -> None:
+def test_every_container_has_a_read_only_root_limits_and_probes(
+    cluster: ControlPlane, overlay: str
+) -> None:
     manifests = build(cluster, MANIFESTS / "overlays" / overlay)
     for manifest in workloads(manifests).values():
         spec = manifest["spec"]["template"]["spec"]

@@ -280,7 +280,9 @@ def key_of(token: str) -> str:
 
 
 @pytest.mark.slow
-def test_key_rotation_under_load_loses_no_grant(pair: Pair, shop: Shop) -> None:
+def test_key_rotation_under_load_loses_no_grant_and_accepts_no_forgery(
+    pair: Pair, shop: Shop
+) -> None:
     names = ["web", "api"]
     with roles(pair, shop):
         shop.deploy("api")

@@ -117,7 +117,7 @@ class AwayFor:
         return True
 
 
-def test_up_reports_drift_as_well(
+def test_up_with_git_opens_findings_for_drift(
     cluster: ControlPlane, flux_account: Caller, namespace: str, tmp_path: Path
 ) -> None:
     web = deployment("web", namespace)

@@ -79,7 +79,7 @@ def test_whole_object_is_rendered_as_a_placeholder() -> None:
     assert "{" not in render_table(a_result(missing), 200)
 
 
-def test_markdown_gives_the_command_and_the_suggestion() -> None:
+def test_markdown_has_the_verify_command_and_the_suggestion() -> None:
     finding = a_finding("/spec/replicas", 3, 5, by="kube-controller-manager")
     text = render_markdown(a_result(finding))
     assert "kubectl describe deployment.apps/web -n prod" in text

@@ -22,10 +22,10 @@ def out_of_reach(_ref: Ref) -> Object | None:
 @pytest.mark.parametrize(
     ("live", "answer"),
     [
-        pytest.param(an_object(8), Answer.YES, id="still there"),
+        pytest.param(an_object(8), Answer.YES, id="still live"),
         pytest.param(an_object(3), Answer.NO, id="put back"),
         pytest.param(an_object(None), Answer.NO, id="removed"),
-        pytest.param(None, Answer.NO, id="the object is gone"),
+        pytest.param(None, Answer.NO, id="the object is deleted"),
         pytest.param(an_object(8, "another"), Answer.NO, id="another object of that name"),
     ],
 )

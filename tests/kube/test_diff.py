@@ -53,7 +53,7 @@ FIELDS: list[tuple[str, Object, Object, Told]] = [
         {"/spec/paused": (ABSENT, True)},
     ),
     (
-        "a field that is gone",
+        "a field that is removed",
         a_deployment(paused=True),
         a_deployment(),
         {"/spec/paused": (True, ABSENT)},
@@ -104,7 +104,7 @@ LISTS: list[tuple[str, Object, Object, Told]] = [
         {"/spec/template/spec/containers[name=proxy]": (ABSENT, {"name": "proxy"})},
     ),
     (
-        "a variable that is gone",
+        "a variable that is removed",
         a_deployment({"name": "app", "env": env(A="1", B="2", C="3")}),
         a_deployment({"name": "app", "env": env(A="1", C="3")}),
         {f"{CONTAINER}/env[name=B]": ({"name": "B", "value": "2"}, ABSENT)},
@@ -247,7 +247,7 @@ NOISE: list[tuple[str, Object, Object, Told]] = [
         for name, *case in cases
     ],
 )
-def test_changes_of_a_write(old: Object, new: Object, expected: Told) -> None:
+def test_changes_of_a_write_are_found(old: Object, new: Object, expected: Told) -> None:
     assert told(changes(old, new)) == expected
 
 
@@ -394,17 +394,17 @@ class TestProperties:
     """What holds for every pair of objects."""
 
     @given(json_maps, json_maps)
-    def test_the_changes_make_the_new_json_of_the_old(self, old: Object, new: Object) -> None:
+    def test_changes_turn_the_old_json_into_the_new(self, old: Object, new: Object) -> None:
         assert_exact(old, new)
 
     @given(custom_objects(), custom_objects())
-    def test_the_changes_make_the_new_custom_resource_of_the_old(
+    def test_changes_turn_the_old_custom_resource_into_the_new(
         self, old: Object, new: Object
     ) -> None:
         assert_exact(old, new)
 
     @given(pods(), pods())
-    def test_the_changes_make_the_new_pod_of_the_old(self, old: Object, new: Object) -> None:
+    def test_changes_turn_the_old_pod_into_the_new(self, old: Object, new: Object) -> None:
         assert_exact(old, new)
 
     @given(custom_objects() | pods())
@@ -433,7 +433,7 @@ class TestProperties:
         assert len(changes(old, new)) == len(changes(new, old))
 
     @given(custom_objects() | pods(), custom_objects() | pods())
-    def test_neither_object_is_modified(self, old: Object, new: Object) -> None:
+    def test_diff_and_apply_modify_neither_object(self, old: Object, new: Object) -> None:
         before = json.dumps([old, new])
         apply_changes(old, changes(old, new))
         assert json.dumps([old, new]) == before

@@ -37,7 +37,7 @@ def test_held_field_keeps_its_live_value_beside_proposed_ones() -> None:
     assert result == a_deployment({"name": "app", "image": "hotfix", "args": ["b"]}, replicas=4)
 
 
-def test_neither_object_is_modified() -> None:
+def test_hold_modifies_neither_object() -> None:
     live, proposed = a_deployment(replicas=3), a_deployment(replicas=4)
     hold(live, proposed, "/spec/replicas")
     assert (live, proposed) == (a_deployment(replicas=3), a_deployment(replicas=4))
@@ -68,7 +68,7 @@ def test_held_removed_item_stays_removed_beside_a_held_added_one() -> None:
         (None, {"tier": "x"}, None),
     ],
     ids=[
-        "added", "removed", "added, map gone", "removed, map gone", "removed with the map",
+        "added", "removed", "added, map removed", "removed, map removed", "removed with the map",
         "removed with the map, alone in it",
     ],
 )  # fmt: skip

@@ -130,7 +130,7 @@ class TestEntries:
         assert entries_of(obj) == ()
         assert writer_of(obj, obj) is None
 
-    def test_no_object_has_no_entries(self) -> None:
+    def test_missing_object_has_no_entries(self) -> None:
         assert entries_of(None) == ()
 
     def test_malformed_fields_are_skipped(self) -> None:
@@ -198,7 +198,7 @@ class TestWriter:
                 [an_entry("m", IMAGE, REPLICAS)],
                 [an_entry("m", IMAGE)],
                 [],
-                id="fields are only removed: nobody is left to tell",
+                id="fields are only removed: no writer",
             ),
             pytest.param(
                 [an_entry("m", IMAGE)],
@@ -274,9 +274,9 @@ NOTE = "/metadata/annotations/note"
 @pytest.mark.parametrize(
     ("edited", "owners"),
     [
-        pytest.param(NOTE, ["editor"], id="somebody else has the field"),
-        pytest.param("/metadata/annotations/other", [], id="somebody else has one beside it"),
-        pytest.param(REPLICAS, ["maker"], id="nobody has anything inside"),
+        pytest.param(NOTE, ["editor"], id="another manager has the field"),
+        pytest.param("/metadata/annotations/other", [], id="another manager has a sibling"),
+        pytest.param(REPLICAS, ["maker"], id="no manager has anything inside"),
     ],
 )
 def test_manager_that_lost_the_fields_of_a_map_does_not_own_them(

@@ -6,7 +6,7 @@ from glasswarden.kube.objects import Object, Ref, has_controller, ref_of
 from tests.kube.builders import an_object
 
 
-def test_an_object_states_its_own_identity() -> None:
+def test_identity_is_read_from_the_object() -> None:
     obj = an_object("apps/v1/Deployment", name="web", namespace="prod", metadata={"uid": "u-1"})
     assert ref_of(obj) == Ref("apps", "v1", "Deployment", "prod", "web", "u-1")
 

@@ -90,7 +90,7 @@ class TestNoise:
         assert (decision.verdict, decision.clause) == (ALLOW, Clause.NOISE)
 
     @pytest.mark.parametrize("operation", [Operation.CREATE, Operation.DELETE])
-    def test_a_create_or_delete_always_changes_something(self, operation: Operation) -> None:
+    def test_creation_and_deletion_are_never_noise(self, operation: Operation) -> None:
         assert decided(a_write(changes=(), operation=operation)).verdict is DENY
 
 
@@ -148,7 +148,7 @@ class TestController:
     ) -> None:
         assert decided(a_write(actor=actor, owner=owner)).verdict is verdict
 
-    def test_a_field_manager_gives_no_rights(self) -> None:
+    def test_field_manager_of_a_controller_gives_no_rights(self) -> None:
         assert decided(a_write(manager="kustomize-controller")).verdict is DENY
 
     def test_policy_names_other_controllers_by_pattern(self) -> None:
@@ -223,7 +223,7 @@ class TestMarks:
             pytest.param(a_change(FLUX_NAME, "shop", "mine"), id="changed"),
             pytest.param(
                 a_change("/metadata/labels", {"kustomize.toolkit.fluxcd.io/name": "shop"}),
-                id="gone with all labels",
+                id="removed with all labels",
             ),
             pytest.param(
                 a_change("/metadata/annotations/argocd.argoproj.io~1tracking-id", new="x"),

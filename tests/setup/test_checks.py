@@ -29,12 +29,12 @@ def test_series_of_one_metric_are_summed() -> None:
 @pytest.mark.parametrize(
     ("found", "health", "says"),
     [
-        pytest.param(read(ledger_available=1), Health.WELL, "in the ledger", id="all well"),
+        pytest.param(read(ledger_available=1), Health.WELL, "in the ledger", id="available"),
         pytest.param(
             read(ledger_available=0, spool_records=7, spool_oldest_seconds=90),
             Health.ILL,
             "7 records wait in the spool, the oldest for 90 s",
-            id="away",
+            id="unavailable",
         ),
         pytest.param(
             read(ledger_available=1, spool_records=3), Health.UNSURE, "3 records", id="behind"

@@ -415,7 +415,7 @@ class TestApproval:
         ("actor", "why"),
         [
             pytest.param(DEVELOPER, "somebody else approves, not developer", id="the requester"),
-            pytest.param(OUTSIDER, "outsider is none of the approvers", id="a stranger"),
+            pytest.param(OUTSIDER, "outsider is none of the approvers", id="an unauthorized user"),
             pytest.param(RESPONDER, "responder is none of the approvers", id="another rule's"),
             pytest.param(
                 Actor("lead", groups=("leads",), extra=frozenset({"developer"})),

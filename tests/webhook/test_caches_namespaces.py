@@ -66,7 +66,7 @@ def test_namespace_is_read_until_the_watch_has_begun() -> None:
 
 
 @pytest.mark.parametrize(
-    "found", [a_namespace(team="shop"), NotFound("gone")], ids=["without a grant", "gone"]
+    "found", [a_namespace(team="shop"), NotFound("gone")], ids=["without a grant", "deleted"]
 )
 def test_namespace_without_a_grant_is_not_found(found: Object | ApiServerError) -> None:
     assert Scene(found).find() is None

@@ -68,7 +68,7 @@ def test_cached_parent_is_not_requested(looked_up: Parents, server: OneDeploymen
     [
         pytest.param({"uid": "other"}, id="made anew"),
         pytest.param({"resourceVersion": "8"}, id="written to since"),
-        pytest.param({"resourceVersion": ""}, id="of no version that is told"),
+        pytest.param({"resourceVersion": ""}, id="without a version"),
         pytest.param({"name": "other"}, id="another"),
     ],
 )

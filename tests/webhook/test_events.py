@@ -120,7 +120,7 @@ def test_unavailable_api_server_is_retried() -> None:
 
 
 @pytest.mark.parametrize(
-    "failures", [[AWAY] * 4, [Forbidden("no such right")]], ids=["away", "forbidden"]
+    "failures", [[AWAY] * 4, [Forbidden("no such right")]], ids=["unavailable", "forbidden"]
 )
 def test_event_that_cannot_be_written_is_dropped(failures: list[ApiServerError]) -> None:
     stage, failed = Stage(*failures), counted("failed")

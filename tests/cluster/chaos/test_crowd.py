@@ -78,7 +78,7 @@ def proportional(pid: int) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
-def test_five_hundred_concurrent_writers_are_answered(
+def test_five_hundred_concurrent_writes_are_all_denied_by_the_policy(
     stand: Stand, namespace: str, chaos: Note
 ) -> None:
     replica = stand.replica()
@@ -165,7 +165,7 @@ def client_context(kubeconfig: Path) -> ssl.SSLContext:
     return context
 
 
-def test_controller_in_a_hot_loop_does_not_slow_down_a_person(
+def test_controller_in_a_hot_loop_fails_no_write_of_a_person(
     stand: Stand, namespace: str, chaos: Note
 ) -> None:
     """It is denied as fast as it asks; a person who writes meanwhile is served as ever."""

@@ -90,7 +90,7 @@ def test_full_disk_denies_writes_that_must_be_recorded(
 def test_corrupt_policy_file_keeps_the_previous_policy_in_force(
     cluster: ControlPlane, namespace: str, tmp_path: Path, chaos: Note
 ) -> None:
-    """The rules from before the change go on serving."""
+    """The policy from before the change stays in force."""
     stand = new_stand(cluster, tmp_path)
     replica, good = stand.replica(), tmp_path / "good.yaml"
     good.write_text(POLICY)
@@ -110,7 +110,7 @@ def test_corrupt_policy_file_keeps_the_previous_policy_in_force(
     assert said["rules"].startswith("ill")
 
 
-def test_expired_certificate_denies_guarded_writes(
+def test_expired_certificate_fails_guarded_writes(
     cluster: ControlPlane, namespace: str, tmp_path: Path, chaos: Note
 ) -> None:
     """The API server trusts the webhook no longer: guarded writes fail, with the reason."""
@@ -180,7 +180,7 @@ def test_revoked_key_invalidates_its_grants(
 
 
 @pytest.mark.parametrize("hours", [26, -26], ids=["forward", "back"])
-def test_clock_jump_ends_grants_and_changes_no_other_verdict(
+def test_clock_jump_is_reported_and_changes_no_verdict_of_the_policy(
     hours: int,
     cluster: ControlPlane,
     namespace: str,

@@ -154,7 +154,7 @@ class TestUnexplained:
             pytest.param(
                 "a hidden value, and the key that it is masked with is not at hand",
                 (wrote(1, REPLICAS, new_masked="unknown-key:00"),),
-                id="masked with a key that is gone",
+                id="masked with a deleted key",
             ),
             pytest.param(
                 "what contains the field, and keeps only a digest of it",
@@ -290,8 +290,10 @@ class TestWritesAfterTheRecord:
     @pytest.mark.parametrize(
         ("live", "differing"),
         [
-            pytest.param(9, {"entries": (scaled_by("autoscaler"),)}, id="somebody scales it"),
-            pytest.param(0, {}, id="nobody counts"),
+            pytest.param(
+                9, {"entries": (scaled_by("autoscaler"),)}, id="scaled since by an autoscaler"
+            ),
+            pytest.param(0, {}, id="no generation"),
         ],
     )
     def test_removal_with_unknown_later_writes_leaves_no_actor(

@@ -112,14 +112,14 @@ FLUX = held_by("kustomize-controller", 1, "Apply")
 @pytest.mark.parametrize(
     ("since", "who"),
     [
-        pytest.param((), "responder", id="nobody"),
-        pytest.param((Way.RECORDED,), "responder", id="a person on record"),
-        pytest.param((Way.TRUSTED,), "responder", id="its owner, repeating itself"),
-        pytest.param((Way.EMERGENCY,), "", id="the emergency group"),
-        pytest.param((Way.RECORDED, Way.FAILED_OPEN), "", id="one who was not asked, before"),
+        pytest.param((), "responder", id="no later write"),
+        pytest.param((Way.RECORDED,), "responder", id="a recorded write"),
+        pytest.param((Way.TRUSTED,), "responder", id="an apply of the owner"),
+        pytest.param((Way.EMERGENCY,), "", id="a write of the emergency group"),
+        pytest.param((Way.RECORDED, Way.FAILED_OPEN), "", id="an older write that failed open"),
     ],
 )
-def test_removal_is_explained_only_without_later_writes_in_the_audit_log(
+def test_removal_is_explained_only_without_later_unrecorded_writes(
     since: tuple[Way, ...], who: str
 ) -> None:
     field = drifted(LABEL, ABSENT, entries=(FLUX,))

@@ -112,11 +112,11 @@ JUDGED = [
     ),
     pytest.param(
         a_finding(CA, "Y2E=", "ZXZpbA==", by="curl", ref=HOOK), DESIRED, Cause.CONTROLLER,
-        Response.ESCALATE, id="an authority that a stranger wrote",
+        Response.ESCALATE, id="an authority that an unknown manager wrote",
     ),
     pytest.param(
         a_finding(CA, "Y2E=", ABSENT, by="", ref=HOOK), DESIRED, Cause.UNKNOWN,
-        Response.ESCALATE, id="an authority that is gone",
+        Response.ESCALATE, id="an authority that is removed",
     ),
     pytest.param(
         a_finding(CA, "Y2E=", "", by="cert-manager-cainjector", ref=HOOK), CONTROLLED,
@@ -153,7 +153,7 @@ JUDGED = [
     ),
     pytest.param(
         a_finding(by="some-operator"), DESIRED, Cause.CONTROLLER, Response.ESCALATE,
-        id="a program that nobody named",
+        id="an unknown program",
     ),
     pytest.param(
         an_orphan(), Class.ORPHAN, Cause.RECONCILIATION_FAILURE, Response.PRUNE, id="an orphan"

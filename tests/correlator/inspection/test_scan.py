@@ -220,7 +220,7 @@ def test_finished_rollout_is_not_waited_for(tmp_path: Path) -> None:
     assert not is_waited_for(3)
 
 
-def test_object_that_flux_creates_once_is_not_to_be_healed(tmp_path: Path) -> None:
+def test_drift_of_an_object_that_flux_creates_once_is_ignored(tmp_path: Path) -> None:
     declared = a_declared("seed", a="1")
     declared["metadata"]["annotations"] = {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
     live = owned({**declared, "data": {"a": "2"}}, an_entry("some-operator", "/data/a"))

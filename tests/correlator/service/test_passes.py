@@ -76,7 +76,7 @@ def test_failed_source_closes_no_episode(
 BROKEN = [Told(name="broken", broken="x"), Told(name="broken", crash=KeyError("a mistake of ours"))]
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=["it says so", "it breaks"])
+@pytest.mark.parametrize("broken", BROKEN, ids=["reported failure", "unforeseen error"])
 def test_failed_source_does_not_affect_other_sources(
     tools: Tools, term: Term, causes: Causes, shop: Told, broken: Told
 ) -> None:

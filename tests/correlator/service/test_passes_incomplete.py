@@ -17,15 +17,32 @@ def unlisted(kind: str) -> Incomplete:
 
 CASES = [
     pytest.param(Incomplete("web.yaml, line 3", "not YAML"), {}, True, id="a broken manifest"),
-    pytest.param(unlisted("Deployment"), {}, True, id="its kind"),
-    pytest.param(unlisted("StatefulSet"), {}, False, id="another kind"),
-    pytest.param(Incomplete("orphans", "", Hidden.ORPHANS), ORPHAN, True, id="orphans"),
-    pytest.param(Incomplete("orphans", "", Hidden.ORPHANS), {}, False, id="it is no orphan"),
+    pytest.param(unlisted("Deployment"), {}, True, id="kind of the finding not listed"),
+    pytest.param(unlisted("StatefulSet"), {}, False, id="another kind not listed"),
     pytest.param(
-        Incomplete("orphans", "", Hidden.ORPHANS, ("Secret",)), ORPHAN, False, id="other orphans"
+        Incomplete("orphans", "", Hidden.ORPHANS), ORPHAN, True, id="orphans hidden, an orphan"
     ),
-    pytest.param(Incomplete("additions", "", Hidden.ADDITIONS), ADDED, True, id="additions"),
-    pytest.param(Incomplete("additions", "", Hidden.ADDITIONS), {}, False, id="it is declared"),
+    pytest.param(
+        Incomplete("orphans", "", Hidden.ORPHANS), {}, False, id="orphans hidden, no orphan"
+    ),
+    pytest.param(
+        Incomplete("orphans", "", Hidden.ORPHANS, ("Secret",)),
+        ORPHAN,
+        False,
+        id="orphans of another kind hidden",
+    ),
+    pytest.param(
+        Incomplete("additions", "", Hidden.ADDITIONS),
+        ADDED,
+        True,
+        id="additions hidden, an addition",
+    ),
+    pytest.param(
+        Incomplete("additions", "", Hidden.ADDITIONS),
+        {},
+        False,
+        id="additions hidden, a declared field",
+    ),
     pytest.param(Incomplete("declared twice", "", Hidden.NONE), {}, False, id="nothing hidden"),
 ]
 

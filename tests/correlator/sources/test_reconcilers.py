@@ -57,7 +57,9 @@ READY = "/status/conditions[type=Ready]"
 
 FLUX = [
     pytest.param({}, {}, id="new"),
-    pytest.param({"status": {**SAME, "conditions": [a_condition("Ready", "True")]}}, {}, id="well"),
+    pytest.param(
+        {"status": {**SAME, "conditions": [a_condition("Ready", "True")]}}, {}, id="healthy"
+    ),
     pytest.param({"spec": {"suspend": True}}, {"/spec/suspend": (ABSENT, True)}, id="suspended"),
     pytest.param({"spec": {"suspend": False}}, {}, id="not suspended"),
     pytest.param(
@@ -79,7 +81,7 @@ FLUX = [
     pytest.param(
         {"metadata": {"generation": 3}, "status": {"observedGeneration": 2}},
         {"/status/observedGeneration": ("3", "2")},
-        id="its own change not seen, made nobody knows when",
+        id="its own change not seen, made at an unknown time",
     ),
     pytest.param({"status": "odd", "spec": []}, {}, id="malformed"),
 ]

@@ -150,7 +150,7 @@ def test_writes_on_a_full_disk_are_counted_in_a_gap(tmp_path: Path) -> None:
 
 
 def test_read_only_volume_denies_until_records_can_be_written(tmp_path: Path) -> None:
-    """The webhook starts, refuses what it cannot record, and records once it can."""
+    """The webhook starts, denies what it cannot record, and records once it can."""
     with small_disk(tmp_path / "disk", megabytes=64) as disk:
         address, keys = f"sqlite://{disk}/ledger.db", tmp_path / "keys"
         with Webhook(tmp_path, address):

@@ -68,7 +68,7 @@ def test_guard_fails_closed_within_ten_seconds_without_side_effects_on_dry_run()
         ("mode: audit\noutage: {away: refuse}", "Fail"),
     ],
 )
-def test_failure_policy_is_ignore_when_nothing_is_enforced(text: str, wanted: str) -> None:
+def test_failure_policy_follows_the_modes_and_the_outage_setting(text: str, wanted: str) -> None:
     found = hooks(a_policy(text))
     assert {found[name]["failurePolicy"] for name in (GUARD, STATUS)} == {wanted}
     assert {found[name]["failurePolicy"] for name in (SCALE, HOLD)} == {"Ignore"}

@@ -82,7 +82,7 @@ def test_one_connection_serves_many_reviews(stage: Stage) -> None:
             400,
             id="a second metadata, without marks",
         ),
-        pytest.param(a_review(), "text/plain", 415, id="not said to be JSON"),
+        pytest.param(a_review(), "text/plain", 415, id="not declared as JSON"),
         pytest.param(b" " * (8 * 1024 * 1024 + 1), "application/json", 413, id="too large"),
     ],
 )
@@ -98,10 +98,12 @@ def test_malformed_review_is_rejected_with_its_status(
 @pytest.mark.parametrize(
     ("path", "body", "content_type", "status"),
     [
-        pytest.param("/validate/stranger", a_review(), "application/json", 403, id="a stranger"),
+        pytest.param(
+            "/validate/stranger", a_review(), "application/json", 403, id="an unauthorized caller"
+        ),
         pytest.param("/mutate/stranger", a_review(), "application/json", 403, id="another"),
         pytest.param(None, b"{", "application/json", 400, id="malformed"),
-        pytest.param(None, a_review(), "text/plain", 415, id="not said to be JSON"),
+        pytest.param(None, a_review(), "text/plain", 415, id="not declared as JSON"),
         pytest.param(None, b" " * (8 * 1024 * 1024 + 1), "application/json", 413, id="too large"),
     ],
 )
