@@ -35,7 +35,7 @@ def code_of(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_relative_link_has_a_target(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
     local = [link for link in links if not link.startswith("https://")]
     assert [link for link in local if not (page.parent / link).exists()] == []
@@ -48,20 +48,20 @@ def anchors_of(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_link_to_a_heading_finds_it(page: Path) -> None:
+def test_every_link_to_a_heading_has_a_target(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", page.read_text())
     targets = [(page.parent / link if link else page, anchor) for link, anchor in links]
     assert [anchor for target, anchor in targets if anchor not in anchors_of(target)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_make_target_shown_exists(page: Path) -> None:
+def test_every_documented_make_target_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z0-9]+)", code_of(page))) - targets == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_command_shown_can_be_typed(page: Path) -> None:
+def test_every_documented_command_exists(page: Path) -> None:
     for line in re.findall(r"\bglasswarden ([a-z][^\n|]*)", code_of(page)):
         words = line.split()
         command: click.Command = main
@@ -79,24 +79,24 @@ def test_every_command_shown_can_be_typed(page: Path) -> None:
         assert {word for word in words if word.startswith("--")} <= known, line
 
 
-def test_the_full_example_is_a_policy() -> None:
+def test_full_example_of_the_policy_page_is_valid() -> None:
     [example] = re.findall(
         r"```yaml\n(apiVersion.*?)```", (DOCS / "policy.md").read_text(), re.DOTALL
     )
     assert policy_of(parse_document(example)).cluster == "prod-eu"
 
 
-def test_every_clause_is_explained() -> None:
+def test_every_policy_clause_is_documented() -> None:
     explained = re.findall(r"^\| `([a-z]+)` \|", (DOCS / "policy.md").read_text(), re.MULTILINE)
     assert explained == list(Clause)
 
 
-def test_every_rule_of_drift_is_explained() -> None:
+def test_every_class_rule_of_drift_is_documented() -> None:
     explained = re.findall(r"^\| `([a-z]+)` \|", (DOCS / "drift.md").read_text(), re.MULTILINE)
     assert explained == [rule.name for rule in RULES]
 
 
-def test_every_option_of_drift_is_explained() -> None:
+def test_every_option_of_drift_is_documented() -> None:
     explained = set(re.findall(r"`(--[a-z-]+)", (DOCS / "drift.md").read_text()))
     command = main.get_command(click.Context(main), "drift")
     assert command is not None
@@ -117,24 +117,24 @@ def test_no_page_and_no_option_is_listed_twice() -> None:
         assert sorted(listed) == sorted(set(listed)), page
 
 
-def test_every_metric_is_documented() -> None:
+def test_every_metric_of_the_webhook_is_documented() -> None:
     documented = set(re.findall(r"^\| `(\w+)`", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     families = {family.name for family in metrics._REGISTRY.collect()}
     assert {name.removesuffix("_total") for name in documented} == families
 
 
-def test_every_metric_of_the_keeper_is_documented() -> None:
+def test_every_metric_of_the_certificate_controller_is_documented() -> None:
     documented = set(re.findall(r"^\| (\w+) \|", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     families = {family.name for family in certs_metrics.REGISTRY.collect()}
     assert {name.removesuffix("_total") for name in documented} - {"metric"} == families
 
 
-def test_the_reference_of_commands_is_what_the_commands_say() -> None:
+def test_reference_of_commands_is_up_to_date() -> None:
     """`make reference` renews it."""
     assert (DOCS / "commands.md").read_text() == reference()
 
 
-def test_every_annotation_of_ours_is_documented() -> None:
+def test_every_glasswarden_annotation_is_documented() -> None:
     documented = set(
         re.findall(r"^\| `([^`]+/[^`]+)` \|", (DOCS / "annotations.md").read_text(), re.MULTILINE)
     )
@@ -150,7 +150,7 @@ def test_every_metric_of_the_correlator_is_documented() -> None:
     assert {name.removesuffix("_total") for name in documented} == families
 
 
-def test_every_option_of_the_correlator_is_explained() -> None:
+def test_every_option_of_the_correlator_is_documented() -> None:
     explained = set(re.findall(r"`(--[a-z-]+)", (DOCS / "correlator.md").read_text()))
     command = main.get_command(click.Context(main), "correlator")
     assert command is not None

@@ -20,24 +20,24 @@ from glasswarden.duration import DurationError, parse_duration, parse_span, rend
         ("0s", 0),
     ],
 )
-def test_a_length_is_read(text: str, seconds: int) -> None:
+def test_duration_is_parsed(text: str, seconds: int) -> None:
     assert parse_duration(text) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize(
     "text", ["", "30", "m", "-5m", "1.5h", "30m1h", "1h 30m", "٣m", "999999h", "30M"]
 )
-def test_what_is_none_is_refused_with_an_example(text: str) -> None:
+def test_invalid_duration_is_rejected_with_an_example(text: str) -> None:
     with pytest.raises(DurationError, match="is no length of time such as 30m, 2h or 1h30m"):
         parse_duration(text)
 
 
 @pytest.mark.parametrize("text", ["30m", "2h", "1h30m", "1d1s", "4h"])
-def test_it_is_shown_as_it_was_written(text: str) -> None:
+def test_duration_is_rendered_as_it_was_written(text: str) -> None:
     assert render_duration(parse_duration(text)) == text
 
 
-def test_a_span_is_longer_than_nothing() -> None:
+def test_span_of_zero_is_rejected() -> None:
     assert parse_span("1s") == timedelta(seconds=1)
     with pytest.raises(DurationError):
         parse_span("0m")

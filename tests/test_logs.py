@@ -1,4 +1,4 @@
-"""The log's level and samples change while it runs; refusals and grants always get a line."""
+"""The log's level and samples change while it runs; denials and grants are always logged."""
 
 import asyncio
 import io
@@ -38,17 +38,17 @@ REFUSED = Decision(Verdict.DENY, Clause.GUARD)
 MARKER = "hunter2-do-not-tell"
 
 
-def test_one_in_so_many_gets_a_line_and_says_what_it_stands_for() -> None:
+def test_sampled_line_carries_the_number_of_decisions_it_stands_for() -> None:
     sampler = Sampler(LogRules(sample={Clause.BENIGN: 10}))
     assert [sampler.weight(BENIGN) for _ in range(21)] == [10, *[0] * 9] * 2 + [10]
 
 
-def test_refusals_are_never_left_out() -> None:
+def test_denials_are_never_sampled() -> None:
     sampler = Sampler(LogRules(sample=dict.fromkeys(Clause, 1000)))
     assert [sampler.weight(REFUSED) for _ in range(5)] == [1] * 5
 
 
-def test_what_is_about_a_grant_is_never_left_out(granted: GrantUse) -> None:
+def test_decisions_about_a_grant_are_never_sampled(granted: GrantUse) -> None:
     sampler = Sampler(LogRules(sample={Clause.BREAKGLASS: 1000}))
     used = Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=granted)
     assert [sampler.weight(used) for _ in range(5)] == [1] * 5
@@ -63,7 +63,9 @@ def test_what_is_about_a_grant_is_never_left_out(granted: GrantUse) -> None:
         ("levle: info", "did you mean 'level'"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(text: str, complaint: str) -> None:
+def test_mistake_in_the_log_rules_is_reported_with_line_and_column(
+    text: str, complaint: str
+) -> None:
     with pytest.raises(TextInvalid) as caught:
         parse_log_rules(text)
     assert complaint in str(caught.value)
@@ -85,7 +87,7 @@ def said(lines: io.StringIO) -> list[str]:
     return [json.loads(line)["event"] for line in lines.getvalue().splitlines()]
 
 
-def test_the_level_follows_the_file(tmp_path: Path, lines: io.StringIO) -> None:
+def test_log_level_follows_the_logging_file(tmp_path: Path, lines: io.StringIO) -> None:
     path, sampler = tmp_path / "logging.yaml", Sampler()
     file = LogFile(path, sampler)
     log = structlog.get_logger()
@@ -109,7 +111,9 @@ def test_the_level_follows_the_file(tmp_path: Path, lines: io.StringIO) -> None:
     assert said(lines).count("logging rules not taken up") == 2
 
 
-def test_a_program_without_an_event_loop_follows_it_too(tmp_path: Path, lines: io.StringIO) -> None:
+def test_log_level_follows_the_file_without_an_event_loop(
+    tmp_path: Path, lines: io.StringIO
+) -> None:
     path = tmp_path / "logging.yaml"
     path.write_text("level: error")
     LogFile(path, Sampler()).follow_aside()
@@ -125,9 +129,7 @@ def test_a_program_without_an_event_loop_follows_it_too(tmp_path: Path, lines: i
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
-def test_a_refusal_gets_its_line_at_every_level(
-    tmp_path: Path, lines: io.StringIO, level: str
-) -> None:
+def test_denial_is_logged_at_every_level(tmp_path: Path, lines: io.StringIO, level: str) -> None:
     set_level(parse_log_rules(f"level: {level}").level.number)
     restart = a_deployment()
     template = restart["spec"].setdefault("template", {}).setdefault("metadata", {})
@@ -138,14 +140,12 @@ def test_a_refusal_gets_its_line_at_every_level(
     assert "always" not in line
 
 
-def test_what_concerns_a_grant_gets_its_line_at_every_level(granted: GrantUse) -> None:
+def test_decision_about_a_grant_is_logged_at_every_level(granted: GrantUse) -> None:
     assert is_always_told(Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=granted))
     assert not is_always_told(BENIGN)
 
 
-def test_a_refusal_that_cannot_be_recorded_gets_its_line_too(
-    tmp_path: Path, lines: io.StringIO
-) -> None:
+def test_denial_that_cannot_be_recorded_is_logged(tmp_path: Path, lines: io.StringIO) -> None:
     set_level(logging.ERROR)
     (tmp_path / "ledger.db").mkdir()
     asyncio.run(_review(tmp_path, [a_review()]))
@@ -153,7 +153,9 @@ def test_a_refusal_that_cannot_be_recorded_gets_its_line_too(
     assert [(line["verdict"], line["record"]) for line in decided] == [("deny", "")]
 
 
-def test_a_log_that_cannot_be_written_fails_no_review(tmp_path: Path, lines: io.StringIO) -> None:
+def test_review_is_answered_when_the_log_cannot_be_written(
+    tmp_path: Path, lines: io.StringIO
+) -> None:
     async def answered() -> bytes:
         recorder = Recorder(links_to(f"sqlite://{tmp_path}/ledger.db")[0], "one", "", KEYS)
         await recorder.open()
@@ -182,7 +184,7 @@ def a_secret(value: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - any p
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(prefix=st.text(max_size=20), suffix=st.text(max_size=20), extra=st.integers())
-def test_no_value_of_a_secret_is_ever_in_the_log(
+def test_values_of_secrets_are_never_logged(
     tmp_path: Path, lines: io.StringIO, prefix: str, suffix: str, extra: int
 ) -> None:
     value = f"{prefix}{MARKER}{suffix}"
@@ -212,7 +214,7 @@ async def _review(folder: Path, reviews: list[bytes]) -> None:
     await recorder.close()
 
 
-def test_what_an_exception_says_is_not_logged_but_where_it_was_raised_is(
+def test_exception_is_logged_with_its_location_and_without_its_message(
     lines: io.StringIO,
 ) -> None:
     log = structlog.get_logger()
@@ -230,7 +232,7 @@ def granted() -> GrantUse:
     return GrantUse("g", Act.USED, "responder", "on-call", "INC-42", "down", None)
 
 
-def test_whatever_a_file_does_to_us_the_next_one_is_read(
+def test_logging_file_is_read_again_after_an_unforeseen_error(
     tmp_path: Path, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread that follows the file would end with the first error that it does not know."""

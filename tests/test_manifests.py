@@ -21,12 +21,12 @@ CONTAINERFILE = (ROOT / "Containerfile").read_text()
 
 
 @pytest.mark.parametrize("policy", sorted(MANIFESTS.glob("**/policy.yaml")), ids=str)
-def test_every_policy_is_one(policy: Path) -> None:
+def test_every_policy_file_is_valid(policy: Path) -> None:
     assert parse_document(policy.read_text()).kind == "Policy"
 
 
 @pytest.mark.parametrize("file", sorted(MANIFESTS.glob("**/rbac*.yaml")), ids=str)
-def test_every_rule_of_rbac_gives_its_reason(file: Path) -> None:
+def test_every_rbac_rule_has_a_comment_with_its_reason(file: Path) -> None:
     """Directly above the rule, where whoever changes it sees the reason too."""
     lines = file.read_text().splitlines()
     rules = [number for number, line in enumerate(lines) if line.startswith("  - apiGroups:")]
@@ -35,7 +35,7 @@ def test_every_rule_of_rbac_gives_its_reason(file: Path) -> None:
     assert bare == []
 
 
-def test_the_image_is_built_from_what_is_pinned() -> None:
+def test_image_is_built_from_pinned_versions_and_hashes() -> None:
     images = re.findall(r"^ARG \w+=(\S+)$", CONTAINERFILE, re.MULTILINE)
     versions = [re.findall(r"/(\w+):(\d+\.\d+\.\d+)-", image)[0] for image in images]
     assert sorted({name for name, _ in versions}) == ["golang", "python"]
@@ -43,14 +43,14 @@ def test_the_image_is_built_from_what_is_pinned() -> None:
     assert "--require-hashes" in CONTAINERFILE
 
 
-def test_the_image_holds_every_package() -> None:
+def test_image_contains_every_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     copied = re.findall(r"^COPY (\w+) /opt/glasswarden/app/\1$", CONTAINERFILE, re.MULTILINE)
     assert copied == packages
 
 
-def test_the_image_and_the_pods_run_as_the_same_nobody() -> None:
+def test_image_and_pods_run_as_the_same_unprivileged_user() -> None:
     [user] = set(re.findall(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE))
     for file in ("base/webhook.yaml", "base/certs.yaml", "components/correlator/correlator.yaml"):
         for document in yaml.safe_load_all((MANIFESTS / file).read_text()):
@@ -67,7 +67,7 @@ def test_cert_managers_authority_keeps_its_key() -> None:
     assert authority["privateKey"]["rotationPolicy"] == "Never"
 
 
-def test_the_correlator_gets_the_masks_keys_and_no_other() -> None:
+def test_correlator_pod_gets_only_the_mask_keys() -> None:
     """Hidden values are compared by them; with the others its pod could sign grants."""
     text = (MANIFESTS / "components/correlator/correlator.yaml").read_text()
     [deployment] = [each for each in yaml.safe_load_all(text) if each["kind"] == "Deployment"]
@@ -82,7 +82,7 @@ def test_the_correlator_gets_the_masks_keys_and_no_other() -> None:
     assert "glasswarden-keys" not in mounted.values()
 
 
-def test_the_images_user_has_a_name() -> None:
+def test_user_of_the_image_has_a_name() -> None:
     """ssh, and so Git over SSH, ends with `No user exists for uid 65532` without one."""
     [user] = set(re.findall(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE))
     assert re.search(rf"useradd --uid {user} ", CONTAINERFILE)
@@ -100,7 +100,7 @@ def correlator_settings(folder: Path) -> dict[str, str]:
     }
 
 
-def test_git_over_https_finds_its_credentials(tmp_path: Path) -> None:
+def test_git_over_https_uses_the_mounted_credentials(tmp_path: Path) -> None:
     (tmp_path / "credentials").write_text("https://robot:letmein@git.example\n")
     (tmp_path / "credentials").chmod(0o440)
     asked = subprocess.run(
@@ -115,7 +115,7 @@ def test_git_over_https_finds_its_credentials(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="NOT TESTED: ssh is not installed here")
-def test_git_over_ssh_finds_its_key_and_trusts_no_stranger(tmp_path: Path) -> None:
+def test_git_over_ssh_uses_the_mounted_key_and_known_hosts(tmp_path: Path) -> None:
     command = shlex.split(correlator_settings(tmp_path)["GIT_SSH_COMMAND"])
     shown = subprocess.run(
         [command[0], "-G", *command[1:], "git.example"], capture_output=True, text=True, check=True
@@ -126,7 +126,7 @@ def test_git_over_ssh_finds_its_key_and_trusts_no_stranger(tmp_path: Path) -> No
     assert {"stricthostkeychecking true", "batchmode yes", "identitiesonly yes"} <= {*lines}
 
 
-def test_the_image_can_be_built_from_what_is_sent_to_its_builder() -> None:
+def test_dockerignore_admits_exactly_what_the_image_copies() -> None:
     sent = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     copied = re.findall(r"^COPY (?!--from)(\S+) ", CONTAINERFILE, re.MULTILINE)
     assert sorted(copied) == sorted(sent)
@@ -141,18 +141,18 @@ def test_only_the_correlator_has_programs_that_fetch_and_render() -> None:
     assert [name for name, text in named.items() if "git" in text.split()] == ["correlator"]
 
 
-def test_the_sources_are_such_a_file() -> None:
+def test_sources_file_of_the_component_is_valid_and_empty() -> None:
     text = (MANIFESTS / "components/correlator/sources.yaml").read_text()
     assert parse_sources(text) == ()
 
 
-def test_the_notifications_are_such_a_file_and_tell_nobody() -> None:
+def test_notifications_file_of_the_component_is_valid_and_has_no_targets() -> None:
     text = (MANIFESTS / "components/correlator/notifications.yaml").read_text()
     document = parse_notifications(text)
     assert (document.targets, document.routes) == ((), ())
 
 
-def test_every_setting_of_the_pods_is_one_that_the_programs_read() -> None:
+def test_every_environment_variable_of_the_pods_is_read_by_a_program() -> None:
     known = set(re.findall(r'envvar="(GLASSWARDEN_\w+)"', sources()))
     known |= {f"GLASSWARDEN_CERTS_{each}" for each in ("LIFETIME", "SETTLE", "OVERLAP")}
     used = {

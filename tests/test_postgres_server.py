@@ -13,19 +13,19 @@ from tests.postgres_server import find_programs, packaged_programs, postgres_ser
 pytestmark = pytest.mark.postgres
 
 
-def test_it_answers(postgres_url: str) -> None:
+def test_server_answers_queries(postgres_url: str) -> None:
     with psycopg.connect(postgres_url) as connection:
         [version] = connection.execute("select version()").fetchone() or [""]
     assert version.startswith("PostgreSQL")
 
 
-def test_it_listens_on_a_unix_socket_alone(postgres_url: str) -> None:
+def test_server_listens_on_a_unix_socket_only(postgres_url: str) -> None:
     with psycopg.connect(postgres_url) as connection:
         [addresses] = connection.execute("show listen_addresses").fetchone() or ["?"]
     assert addresses == ""
 
 
-def test_two_servers_are_two() -> None:
+def test_two_servers_share_no_data() -> None:
     with postgres_server() as one, postgres_server() as other:
         assert one != other
         with psycopg.connect(one) as connection:
@@ -35,7 +35,7 @@ def test_two_servers_are_two() -> None:
         assert found == (None,)
 
 
-def test_the_package_serves_where_the_machine_has_no_server() -> None:
+def test_packaged_programs_serve_without_an_installed_server() -> None:
     try:
         programs = packaged_programs()
     except PackageOutOfReach as error:
@@ -46,7 +46,7 @@ def test_the_package_serves_where_the_machine_has_no_server() -> None:
         assert connection.info.server_version >= 150_000
 
 
-def test_nothing_is_left_behind() -> None:
+def test_stopped_server_leaves_no_files_and_no_process() -> None:
     with postgres_server(find_programs()) as url:
         [folder] = parse_qs(urlsplit(url).query)["host"]
         pid = int((Path(folder) / "data" / "postmaster.pid").read_text().splitlines()[0])

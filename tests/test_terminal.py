@@ -18,7 +18,7 @@ from glasswarden.terminal import fitted, padded, printable, width_of
         ("\x00\x7f", r"\x00\x7f"),
     ],
 )
-def test_what_a_terminal_would_obey_is_shown_instead(text: str, shown: str) -> None:
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
     assert printable(text) == shown
     assert printable(text).isprintable()
 
@@ -34,10 +34,10 @@ def test_what_a_terminal_would_obey_is_shown_instead(text: str, shown: str) -> N
         ("web", 0, ""),
     ],
 )
-def test_what_is_too_wide_is_cut(text: str, width: int, cut: str) -> None:
+def test_text_wider_than_the_column_is_cut(text: str, width: int, cut: str) -> None:
     assert fitted(text, width) == cut
     assert width_of(cut) <= width
 
 
-def test_wide_characters_are_padded_by_what_they_take() -> None:
+def test_wide_characters_are_padded_by_their_display_width() -> None:
     assert padded("日", 4) == "日  "

@@ -38,19 +38,23 @@ def script(tmp_path: Path) -> Script:
 
 
 @pytest.mark.parametrize("version", [V1, V1BETA1])
-def test_a_token_is_what_the_program_prints(script: Script, version: str) -> None:
+def test_token_is_read_from_the_output_of_the_credential_plugin(
+    script: Script, version: str
+) -> None:
     plugin = script(f"echo '{answer(version, token='t0')}'", version)
     assert ask(plugin, {}).token == "t0"
 
 
-def test_the_program_gets_its_arguments_and_variables(script: Script) -> None:
+def test_credential_plugin_gets_its_arguments_and_environment(script: Script) -> None:
     said = answer(token="%s").replace("%s", "'$1-$REGION'")
     plugin = script(f"echo '{said}'", args=["web"], env=[{"name": "REGION", "value": "north"}])
     assert ask(plugin, {}).token == "web-north"
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_the_program_is_told_of_the_cluster_if_it_wants_to(script: Script, *, wanted: bool) -> None:
+def test_exec_info_has_the_cluster_only_with_provide_cluster_info(
+    script: Script, *, wanted: bool
+) -> None:
     saved = 'printf \'%s\' "$KUBERNETES_EXEC_INFO" > "$0.info"'
     plugin = script(f"{saved}\necho '{answer(token='t')}'", provideClusterInfo=wanted)
     ask(plugin, {"server": "https://api.example"})
@@ -65,14 +69,14 @@ def test_the_program_is_told_of_the_cluster_if_it_wants_to(script: Script, *, wa
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        pytest.param("exit 3", "ended with 3", id="it fails"),
-        pytest.param("echo hello", "printed no ExecCredential", id="it prints something else"),
-        pytest.param(f"echo '{answer()}'", "neither a token nor a certificate", id="it is empty"),
+        pytest.param("exit 3", "ended with 3", id="non-zero exit"),
+        pytest.param("echo hello", "printed no ExecCredential", id="other output"),
+        pytest.param(f"echo '{answer()}'", "neither a token nor a certificate", id="empty token"),
         pytest.param(f"echo '{answer(V1BETA1, token='t')}'", "was asked as", id="other version"),
         pytest.param(f"echo '{answer(clientCertificateData='c')}'", "only half", id="half a pair"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_that_it_printed(
+def test_failure_of_the_plugin_is_reported_without_its_output(
     script: Script, text: str, why: str
 ) -> None:
     with pytest.raises(NoAccess, match=why) as raised:
@@ -80,13 +84,13 @@ def test_what_is_wrong_is_said_and_nothing_that_it_printed(
     assert "hello" not in str(raised.value)
 
 
-def test_a_program_that_is_missing_is_said_with_how_to_get_it(tmp_path: Path) -> None:
+def test_missing_plugin_is_reported_with_its_install_hint(tmp_path: Path) -> None:
     section = {"apiVersion": V1, "command": "./none", "installHint": "install it from example.com"}
     with pytest.raises(NoAccess, match=r"(?s)cannot be run.*install it from example\.com"):
         ask(parse_plugin(section, tmp_path), {})
 
 
-def test_a_program_that_must_ask_a_person_needs_a_terminal(script: Script) -> None:
+def test_interactive_plugin_fails_without_a_terminal(script: Script) -> None:
     plugin = script("exit 1", interactiveMode="Always")
     with pytest.raises(NoAccess, match="there is no terminal"):
         ask(plugin, {})
@@ -100,12 +104,12 @@ def test_a_program_that_must_ask_a_person_needs_a_terminal(script: Script) -> No
         ("aws", "exec"),
     ],
 )
-def test_a_section_that_cannot_be_used_is_refused(section: object, why: str) -> None:
+def test_invalid_exec_section_is_rejected(section: object, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         parse_plugin(section, Path("/"))
 
 
-def test_a_command_without_a_folder_is_looked_for_on_the_path(tmp_path: Path) -> None:
+def test_bare_command_is_searched_on_the_path(tmp_path: Path) -> None:
     section = {"apiVersion": V1, "command": "aws"}
     assert parse_plugin(section, tmp_path).command == "aws"
     assert parse_plugin(section | {"command": "bin/aws"}, tmp_path).command == str(
@@ -128,7 +132,7 @@ def counting(script: Script, **status: Any) -> Plugin:  # noqa: ANN401 - any JSO
     return script(f"{count}\necho '{said}'")
 
 
-def test_a_token_serves_until_it_expires(script: Script) -> None:
+def test_token_is_reused_until_it_expires(script: Script) -> None:
     clock = Clock()
     plugin = counting(script, expirationTimestamp=(NOW + timedelta(minutes=5)).isoformat())
     credentials = ExecCredentials(plugin, {}, lambda *_: None, clock)
@@ -137,14 +141,14 @@ def test_a_token_serves_until_it_expires(script: Script) -> None:
     assert credentials.token() == "2"
 
 
-def test_a_token_without_an_end_serves_until_the_api_server_refuses_it(script: Script) -> None:
+def test_token_without_expiry_is_reused_until_it_is_forgotten(script: Script) -> None:
     credentials = ExecCredentials(counting(script), {}, lambda *_: None)
     assert (credentials.token(), credentials.token()) == ("1", "1")
     credentials.forget()
     assert credentials.token() == "2"
 
 
-def test_a_certificate_is_taken_into_use(script: Script) -> None:
+def test_client_certificate_of_the_plugin_is_used(script: Script) -> None:
     taken: list[tuple[bytes, bytes]] = []
     plugin = script(f"echo '{answer(clientCertificateData='c', clientKeyData='k')}'")
     credentials = ExecCredentials(plugin, {}, lambda *pair: taken.append(pair))

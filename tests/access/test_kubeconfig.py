@@ -34,12 +34,12 @@ def access(tmp_path: Path, user: dict[str, Any], **cluster: Any) -> Access:  # n
     return access_from(written(tmp_path / "config", a_config(user, cluster)))
 
 
-def test_a_token_stands_there_or_in_a_file_beside_it(tmp_path: Path) -> None:
+def test_token_is_read_inline_or_from_a_relative_token_file(tmp_path: Path) -> None:
     assert access(tmp_path, {"token": "t"}).token == "t"
     assert access(tmp_path, {"tokenFile": "token"}).token == tmp_path / "token"
 
 
-def test_a_program_is_asked_where_nothing_else_is_given(tmp_path: Path) -> None:
+def test_exec_plugin_is_used_only_without_a_token(tmp_path: Path) -> None:
     section = {"apiVersion": "client.authentication.k8s.io/v1", "command": "aws"}
     token = access(tmp_path, {"exec": section}, extensions=[EXTENSION]).token
     assert isinstance(token, ExecCredentials)
@@ -50,7 +50,7 @@ def test_a_program_is_asked_where_nothing_else_is_given(tmp_path: Path) -> None:
 EXTENSION = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
 
 
-def test_whom_to_impersonate_is_said_with_every_request(tmp_path: Path) -> None:
+def test_impersonated_user_and_groups_become_request_headers(tmp_path: Path) -> None:
     user = {"token": "t", "as": "lead", "as-groups": ["leads", "people"]}
     assert access(tmp_path, user).headers == (
         ("Impersonate-User", "lead"),
@@ -68,7 +68,9 @@ def test_whom_to_impersonate_is_said_with_every_request(tmp_path: Path) -> None:
         pytest.param({"exec": {"command": "aws"}}, "apiVersion", id="exec without a version"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_said(tmp_path: Path, user: dict[str, Any], why: str) -> None:
+def test_unsupported_credentials_are_rejected_with_the_reason(
+    tmp_path: Path, user: dict[str, Any], why: str
+) -> None:
     with pytest.raises(NoAccess, match=why):
         access(tmp_path, user)
 
@@ -76,13 +78,13 @@ def test_what_cannot_be_used_is_said(tmp_path: Path, user: dict[str, Any], why: 
 @pytest.mark.parametrize(
     "config", [None, [], "text", {"current-context": "none"}, {**a_config(), "users": []}]
 )
-def test_what_is_no_kubeconfig_is_said(tmp_path: Path, config: object) -> None:
+def test_invalid_kubeconfig_is_rejected_with_the_reason(tmp_path: Path, config: object) -> None:
     with pytest.raises(NoAccess, match="is no kubeconfig that can be used"):
         access_from(written(tmp_path / "config", config))
 
 
-class TestSeveralFiles:
-    def test_are_one_and_who_says_something_first_is_believed(self, tmp_path: Path) -> None:
+class TestMergeOfSeveralFiles:
+    def test_first_file_that_sets_a_value_wins(self, tmp_path: Path) -> None:
         whole = a_config({"token": "second"})
         first = written(tmp_path / "first" / "config", {"users": a_config(FILE)["users"]})
         second = written(tmp_path / "second" / "config", whole)
@@ -90,7 +92,7 @@ class TestSeveralFiles:
         # A file that is named is beside the kubeconfig that names it.
         assert (found.server, found.token) == (SERVER, tmp_path / "first" / "token")
 
-    def test_may_all_be_missing(self, tmp_path: Path) -> None:
+    def test_error_is_raised_when_all_files_are_missing(self, tmp_path: Path) -> None:
         with pytest.raises(NoAccess, match="No such file"):
             access_from(Path(f"{tmp_path}/a{os.pathsep}{tmp_path}/b"))
 

@@ -50,11 +50,11 @@ def a_sample(p50_ms: float = 1.0, **differing: object) -> Sample:
         (Goal("w", "≥", 0.9), 0.89, False),
     ],
 )
-def test_a_goal_is_judged_by_its_bound(goal: Goal, value: float, *, holds: bool) -> None:
+def test_goal_is_met_within_its_bound(goal: Goal, value: float, *, holds: bool) -> None:
     assert goal.judged(value, "told") == Figure("w", str(goal), "told", holds)
 
 
-def test_a_goal_reads_as_a_person_writes_it() -> None:
+def test_goal_is_rendered_with_bound_and_unit() -> None:
     assert str(Goal("w", "≤", 60, "MB")) == "≤ 60 MB"
     assert str(Goal("w", "≤", 0)) == "≤ 0"
 
@@ -68,32 +68,32 @@ def test_a_goal_reads_as_a_person_writes_it() -> None:
         ([False, "error: it broke"], 2),
     ],
 )
-def test_the_exit_code_tells_a_miss_from_an_error(holds: list[Holds], code: int) -> None:
+def test_exit_code_distinguishes_a_missed_goal_from_an_error(holds: list[Holds], code: int) -> None:
     assert exit_code([a_figure(each) for each in holds]) == code
 
 
-def test_an_unknown_name_is_answered_with_those_there_are(
+def test_unknown_benchmark_is_reported_with_the_known_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["--only", "nonsense"]) == 2
     assert "verdict" in capsys.readouterr().err
 
 
-def test_every_module_beside_the_lab_is_a_benchmark() -> None:
+def test_every_bench_module_is_found_as_a_benchmark() -> None:
     found = {each.name: each for each in benchmarks()}
     assert {"verdict", "diff", "large", "starts", "apiserver"} <= set(found)
     assert all(each.module.GOALS and each.summary for each in found.values())
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
-def test_the_table_fits_its_width_and_loses_no_word(width: int) -> None:
+def test_table_fits_its_width_and_drops_no_word(width: int) -> None:
     row = Figure("a long work " * 6, "≤ 1 ms", "a long figure " * 6, "skipped: no reason")
     table = render([row], width)
     assert max(map(len, table.splitlines())) <= width
     assert table.split().count("long") == 12
 
 
-def test_a_ratio_is_the_middle_one_of_the_rounds() -> None:
+def test_ratio_is_the_median_of_the_rounds() -> None:
     ours = [a_sample(1), a_sample(4), a_sample(30)]
     rounds = Rounds({"ours": ours, "go": [a_sample(1), a_sample(2), a_sample(10)]})
     assert rounds.ratio("ours", "go", p50) == 2
@@ -103,7 +103,7 @@ def test_a_ratio_is_the_middle_one_of_the_rounds() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"errors": 1}, {"allowed": 9}, {"requests": 0, "allowed": 0}], ids=str
 )
-def test_a_wrong_answer_spoils_the_sample(wrong: dict[str, int]) -> None:
+def test_sample_with_wrong_answers_is_rejected(wrong: dict[str, int]) -> None:
     with pytest.raises(Unexpected):
         parse_sample(msgspec.json.encode(a_sample(**wrong)), Load(b""))
 
@@ -111,13 +111,15 @@ def test_a_wrong_answer_spoils_the_sample(wrong: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     "made", [reviews.unmanaged_update, reviews.reconciler_update, reviews.guarded_update]
 )
-def test_reviews_have_the_promised_size_and_never_change(made: Callable[[], bytes]) -> None:
+def test_generated_reviews_have_the_documented_size_and_are_deterministic(
+    made: Callable[[], bytes],
+) -> None:
     assert len(made()) == pytest.approx(reviews.REVIEW_SIZE, rel=0.04)
     assert made() == made()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_the_worst_shapes_fill_what_etcd_takes(shape: Shape) -> None:
+def test_worst_case_objects_are_close_to_the_size_limit_of_etcd(shape: Shape) -> None:
     for obj in shape.pair(ENTRIES):
         assert 1_400_000 < size_of(obj) < 1.5 * 1024 * 1024
 
@@ -125,7 +127,9 @@ def test_the_worst_shapes_fill_what_etcd_takes(shape: Shape) -> None:
 @pytest.mark.parametrize(
     ("highest", "ticks"), [(0.9, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (10, [0, 2, 4, 6, 8, 10])]
 )
-def test_ticks_are_round_and_reach_the_highest(highest: float, ticks: list[float]) -> None:
+def test_chart_ticks_are_round_and_reach_the_highest_value(
+    highest: float, ticks: list[float]
+) -> None:
     assert ticks_to(highest) == pytest.approx(ticks)
 
 
@@ -149,7 +153,7 @@ def test_a_chart_is_an_svg_with_every_point() -> None:
         ),
     ],
 )
-def test_a_row_about_ten_million_is_not_kept_on_fewer(
+def test_goal_for_ten_million_records_is_not_judged_on_fewer(
     records: int, value: float, *, holds: Holds
 ) -> None:
     goal = Goal("a report", "≤", 2, "s")

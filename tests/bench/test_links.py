@@ -9,7 +9,7 @@ from tests.cluster.link_exam import Sort
 from tests.cluster.test_links import print_table
 
 
-def test_every_table_is_counted_as_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_outcomes_are_counted_from_the_printed_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """By the printer itself, so that a change of it is noticed here."""
     print_table(Counter({(str(Sort.PLAIN), "right"): 5, (str(Sort.EMERGENCY), "WRONG"): 1}), "a")
     print_table(Counter({(str(Sort.PLAIN), "right"): 6}), "with the audit log")

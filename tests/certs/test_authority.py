@@ -24,20 +24,20 @@ def test_a_client_that_trusts_the_authority_accepts_the_certificate(
     assert handshake(folder, folder.authority, host) == "TLSv1.3"
 
 
-def test_a_client_refuses_a_name_that_was_not_asked_for(tmp_path: Path) -> None:
+def test_client_rejects_a_host_name_that_the_certificate_lacks(tmp_path: Path) -> None:
     folder = issue_into(tmp_path, ["localhost"], NOW)
     with pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
         handshake(folder, folder.authority, "elsewhere.example")
 
 
-def test_a_client_refuses_a_certificate_of_another_authority(tmp_path: Path) -> None:
+def test_client_rejects_a_certificate_of_another_authority(tmp_path: Path) -> None:
     folder = issue_into(tmp_path / "ours", ["localhost"], NOW)
     other = issue_into(tmp_path / "theirs", ["localhost"], NOW)
     with pytest.raises(ssl.SSLCertVerificationError):
         handshake(folder, other.authority, "localhost")
 
 
-def test_a_client_refuses_an_expired_certificate(tmp_path: Path) -> None:
+def test_client_rejects_an_expired_certificate(tmp_path: Path) -> None:
     folder = issue_into(tmp_path, ["localhost"], NOW - timedelta(days=91))
     with pytest.raises(ssl.SSLCertVerificationError, match="expired"):
         handshake(folder, folder.authority, "localhost")
@@ -49,23 +49,23 @@ def test_a_serving_certificate_never_outlives_its_authority() -> None:
     assert serving.certificate.not_valid_after_utc == authority.certificate.not_valid_after_utc
 
 
-def test_a_clock_that_is_behind_still_finds_the_certificate_valid() -> None:
+def test_certificate_is_backdated_for_clients_with_a_late_clock() -> None:
     authority = new_authority(NOW)
     assert authority.certificate.not_valid_before_utc <= NOW - BACKDATE + timedelta(seconds=1)
 
 
-def test_a_serving_certificate_can_sign_nothing() -> None:
+def test_serving_certificate_cannot_sign_certificates() -> None:
     serving = new_serving_pair(new_authority(NOW), ["localhost"], NOW).certificate
     assert not serving.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     assert not serving.extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
 
 
-def test_the_private_key_is_its_owners_alone(tmp_path: Path) -> None:
+def test_private_key_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     folder = issue_into(tmp_path, ["localhost"], NOW)
     assert stat.S_IMODE(folder.key.stat().st_mode) == 0o600
 
 
-def test_issuing_again_replaces_all_three_files(tmp_path: Path) -> None:
+def test_second_issue_replaces_key_certificate_and_authority(tmp_path: Path) -> None:
     first = [path.read_bytes() for path in files(issue_into(tmp_path, ["localhost"], NOW))]
     second = [path.read_bytes() for path in files(issue_into(tmp_path, ["localhost"], NOW))]
     assert all(one != other for one, other in zip(first, second, strict=True))

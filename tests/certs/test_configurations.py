@@ -30,22 +30,24 @@ def made(policy: str) -> tuple[dict[str, Any], dict[str, Any]]:
 @pytest.mark.parametrize(
     ("policy", "condition"),
     [("", Condition.NOT_NEEDED), (GLASS, Condition.MISSING)],
-    ids=["nobody may break the glass", "somebody may"],
+    ids=["without rules", "with rules"],
 )
-def test_grants_need_the_mutating_configuration(policy: str, condition: Condition) -> None:
+def test_mutating_configuration_is_needed_only_with_breakglass_rules(
+    policy: str, condition: Condition
+) -> None:
     validating, _ = made(policy)
     held = Cluster(validatingwebhookconfigurations=validating)
     seen = publish(held, BUNDLE)  # type: ignore[arg-type]  # only reads
     assert seen == {VALIDATING: Condition.CURRENT, MUTATING: condition}
 
 
-def test_the_validating_one_is_always_needed() -> None:
+def test_validating_configuration_is_always_needed() -> None:
     held = Cluster(mutatingwebhookconfigurations=made("")[1])
     seen = publish(held, BUNDLE)  # type: ignore[arg-type]  # only reads
     assert seen[VALIDATING] is Condition.MISSING
 
 
-def test_both_say_whether_somebody_may_break_the_glass() -> None:
+def test_configurations_are_annotated_only_when_the_policy_has_breakglass_rules() -> None:
     for configuration in made(GLASS):
         assert configuration["metadata"]["annotations"][BREAK_GLASS] == "true"
     for configuration in made(""):

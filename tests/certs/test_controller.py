@@ -1,4 +1,4 @@
-"""The keeper's passes, with a store in memory and configurations that may be late."""
+"""The certificate controller's passes, with a store in memory and late configurations."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -53,14 +53,14 @@ def a_keeper(store: Kept, configurations: Configurations) -> Keeper:
     return Keeper(store, configurations.publish, HOSTS, TIMING)
 
 
-def test_the_first_pass_issues_and_publishes() -> None:
+def test_first_pass_issues_a_certificate_and_publishes_its_bundle() -> None:
     store, configurations = Kept(), Configurations()
     done = a_keeper(store, configurations).turn(NOW)
     assert store.state == done.state
     assert configurations.bundles == [done.state.bundle]
 
 
-def test_a_whole_rotation_takes_no_bundle_away_too_soon() -> None:
+def test_full_rotation_removes_no_authority_before_its_time() -> None:
     store, configurations = Kept(publishing()), Configurations([steady().bundle])
     keeper = a_keeper(store, configurations)
     moments = [NOW + timedelta(seconds=seconds) for seconds in (0, 5, 30, 3600, 3700)]
@@ -74,20 +74,20 @@ def test_a_whole_rotation_takes_no_bundle_away_too_soon() -> None:
     assert [bundle.count(b"BEGIN") for bundle in configurations.bundles] == [1, 2, 1]
 
 
-def test_what_cannot_be_read_is_issued_anew_and_said() -> None:
+def test_unreadable_state_is_reported_and_issued_anew() -> None:
     store = Kept(broken=True)
     done = a_keeper(store, Configurations()).turn(NOW)
     assert done.complaint == "torn"
     assert store.state is not None
 
 
-def test_a_deleted_configuration_is_seen() -> None:
+def test_deleted_configuration_is_reported_as_missing() -> None:
     done = a_keeper(Kept(steady()), Configurations(gone=True)).turn(NOW)
     assert done.missing == ("validatingwebhookconfigurations/glasswarden",)
 
 
-class TestPatch:
-    def test_only_entries_with_another_bundle_are_touched(self) -> None:
+class TestBundlePatch:
+    def test_only_entries_with_another_bundle_are_patched(self) -> None:
         configuration = {
             "webhooks": [
                 {"name": "guard.glasswarden.io", "clientConfig": {"caBundle": "UEVN"}},
@@ -99,14 +99,14 @@ class TestPatch:
             {"op": "add", "path": "/webhooks/1/clientConfig/caBundle", "value": "UEVN"},
         ]
 
-    def test_one_without_entries_needs_nothing(self) -> None:
+    def test_configuration_without_webhooks_needs_no_patch(self) -> None:
         assert patch_for({}, b"PEM") == []
 
 
 @pytest.mark.parametrize(
     ("seen", "free"),
     [
-        pytest.param(None, True, id="nobody ever held it"),
+        pytest.param(None, True, id="never held"),
         pytest.param(Sighting("", "1", NOW), True, id="released"),
         pytest.param(Sighting("me", "1", NOW), True, id="ours"),
         pytest.param(Sighting("other", "1", NOW), False, id="another's"),
@@ -114,7 +114,7 @@ class TestPatch:
         pytest.param(Sighting("other", "1", NOW - timedelta(seconds=30)), True, id="run out"),
     ],
 )
-def test_a_lease_is_free_when_its_holder_was_silent_for_its_duration(
+def test_lease_is_free_when_its_holder_did_not_renew_it_for_its_duration(
     seen: Sighting | None, *, free: bool
 ) -> None:
     assert is_free(seen, "me", NOW, timedelta(seconds=30)) is free

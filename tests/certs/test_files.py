@@ -1,4 +1,4 @@
-"""What is written down is read back, and what is no state of ours is refused."""
+"""What is written is read back, and files that are no state of ours are rejected."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.certs.builders import NOW, overlapping, publishing, steady
 
 
 @pytest.mark.parametrize("state", [steady, publishing, overlapping])
-def test_a_state_survives_being_written(tmp_path: Path, state: Callable[[], State]) -> None:
+def test_written_state_is_read_back_unchanged(tmp_path: Path, state: Callable[[], State]) -> None:
     kept = state()
     Folder(tmp_path).write(kept)
     read = Folder(tmp_path).read()
@@ -28,23 +28,23 @@ def test_a_state_survives_being_written(tmp_path: Path, state: Callable[[], Stat
     assert (read.phase, read.served_since) == (kept.phase, kept.served_since)
 
 
-def test_a_pair_that_is_no_longer_coming_leaves_the_folder(tmp_path: Path) -> None:
+def test_files_of_the_next_pair_are_deleted_once_it_is_served(tmp_path: Path) -> None:
     Folder(tmp_path).write(publishing())
     Folder(tmp_path).write(overlapping())
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith("next")]
 
 
-def test_no_authoritys_key_is_written(tmp_path: Path) -> None:
+def test_private_key_of_the_authority_is_never_written(tmp_path: Path) -> None:
     Folder(tmp_path).write(publishing())
     keys = [path for path in tmp_path.iterdir() if b"PRIVATE KEY" in path.read_bytes()]
     assert sorted(path.name for path in keys) == ["next.key", "tls.key"]
 
 
-def test_an_empty_folder_holds_nothing(tmp_path: Path) -> None:
+def test_empty_folder_has_no_state(tmp_path: Path) -> None:
     assert Folder(tmp_path).read() is None
 
 
-def test_files_from_before_rotations_were_kept_are_read() -> None:
+def test_files_without_rotation_state_are_read() -> None:
     """They say nothing of when the certificate was first served."""
     state = steady()
     files = files_of(state)
@@ -64,6 +64,8 @@ def test_files_from_before_rotations_were_kept_are_read() -> None:
         pytest.param({"rotation.json": b"{"}, "not the files", id="progress cut off"),
     ],
 )
-def test_what_does_not_belong_together_is_refused(changed: dict[str, bytes], reason: str) -> None:
+def test_files_that_do_not_match_each_other_are_rejected(
+    changed: dict[str, bytes], reason: str
+) -> None:
     with pytest.raises(StateUnreadable, match=reason):
         parse_state(files_of(steady()) | changed)

@@ -39,7 +39,7 @@ class FailingKeeper:
     ],
     ids=lambda failure: type(failure).__name__,
 )
-def test_no_error_ends_the_program(failure: Exception) -> None:
+def test_error_in_a_pass_does_not_end_the_program(failure: Exception) -> None:
     keeper = FailingKeeper(failure, failure, failure)
     keeper.program.run()
     assert keeper.turns == 3

@@ -33,14 +33,14 @@ def trusts_what_is_served(state: State, trusted: State) -> bool:
         ),
     ],
 )
-def test_each_step_waits_for_its_time(
+def test_phase_advances_only_after_its_waiting_time(
     state: Callable[[], State], after: timedelta, *, published: bool, phase: Phase
 ) -> None:
     moved = advance(state(), HOSTS, NOW + after, TIMING, published=published)
     assert moved.phase is phase
 
 
-def test_a_certificate_is_served_once_its_authority_was_seen_everywhere_for_a_while() -> None:
+def test_certificate_is_served_after_its_authority_was_published_for_the_settle_time() -> None:
     seen = advance(publishing(), HOSTS, NOW, TIMING, published=True)
     early = advance(seen, HOSTS, NOW + TIMING.settle - SECOND, TIMING, published=True)
     served = advance(early, HOSTS, NOW + TIMING.settle, TIMING, published=True)
@@ -49,7 +49,7 @@ def test_a_certificate_is_served_once_its_authority_was_seen_everywhere_for_a_wh
     assert len(served.authorities) == 2
 
 
-def test_an_authority_that_somebody_took_out_again_starts_the_wait_anew() -> None:
+def test_removed_authority_restarts_the_settle_time() -> None:
     seen = advance(publishing(), HOSTS, NOW, TIMING, published=True)
     lost = advance(seen, HOSTS, NOW + SECOND, TIMING, published=False)
     again = advance(lost, HOSTS, NOW + TIMING.settle, TIMING, published=True)
@@ -57,17 +57,17 @@ def test_an_authority_that_somebody_took_out_again_starts_the_wait_anew() -> Non
     assert again.published_since == NOW + SECOND
 
 
-def test_nothing_changes_before_its_time() -> None:
+def test_overlap_does_not_end_before_its_time() -> None:
     state = overlapping()
     assert advance(state, HOSTS, NOW + TIMING.overlap, TIMING, published=True) is state
 
 
-def test_other_hosts_make_a_certificate_due() -> None:
+def test_changed_hosts_make_a_certificate_due() -> None:
     assert is_due(steady(), (*HOSTS, "elsewhere.example"), NOW)
     assert not is_due(steady(), HOSTS, NOW)
 
 
-def test_an_address_has_several_spellings() -> None:
+def test_another_spelling_of_an_ip_address_makes_no_certificate_due() -> None:
     state = advance(steady(), ("::1",), NOW, TIMING, published=True).coming
     assert state is not None
     again = begin(steady(), ("::1",), NOW, TIMING)
@@ -75,7 +75,7 @@ def test_an_address_has_several_spellings() -> None:
     assert not is_due(served, ("0:0:0:0:0:0:0:1",), NOW)
 
 
-def test_a_rotation_that_is_under_way_is_not_begun_twice() -> None:
+def test_rotation_in_progress_is_not_begun_twice() -> None:
     state = publishing()
     assert begin(state, HOSTS, NOW, TIMING) is state
 
@@ -88,7 +88,7 @@ def test_a_rotation_that_is_under_way_is_not_begun_twice() -> None:
         pytest.param(overlapping, NOW + TIMING.settle + TIMING.overlap, id="overlapping"),
     ],
 )
-def test_what_the_clock_alone_decides_is_foretold(
+def test_next_change_is_known_where_only_time_decides(
     state: Callable[[], State], expected: object
 ) -> None:
     assert next_change(state(), TIMING) == expected
@@ -101,7 +101,7 @@ moments = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(moments)
-def test_whatever_happens_when_nobody_meets_a_certificate_without_its_authority(
+def test_served_certificate_is_always_trusted_by_the_published_bundle(
     steps: list[tuple[int, bool, bool]],
 ) -> None:
     """API servers may still go by the last bundle that was published; replicas serve late."""

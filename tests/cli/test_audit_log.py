@@ -58,7 +58,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_the_log_alone_tells_what_got_past_the_webhook(desk: Desk) -> None:
+def test_audit_log_alone_reports_writes_that_bypassed_the_webhook(desk: Desk) -> None:
     told = desk.found("--audit-log", str(LOG))
     assert {each["source"] for each in told["findings"]} == {"audit"}
     assert [each["link"]["actor"] for each in told["findings"]] == [
@@ -68,14 +68,14 @@ def test_the_log_alone_tells_what_got_past_the_webhook(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
-def test_people_are_told_too(desk: Desk, form: str) -> None:
+def test_table_and_markdown_name_who_bypassed_the_webhook(desk: Desk, form: str) -> None:
     text = desk.run("--audit-log", str(LOG), "--format", form).stdout
     plain = " ".join(text.replace("\\", "").split())
     assert "lead from 127.0.0.1 patched it" in plain.replace("Lead", "lead")
     assert "escalate" in plain
 
 
-def test_a_drifted_field_is_put_down_to_whom_the_log_proves(desk: Desk) -> None:
+def test_drifted_field_is_attributed_to_the_actor_in_the_audit_log(desk: Desk) -> None:
     links = {
         (each["object"]["name"], each["field"]): each["link"]
         for each in desk.scanned()["findings"]
@@ -89,13 +89,13 @@ def test_a_drifted_field_is_put_down_to_whom_the_log_proves(desk: Desk) -> None:
     assert links["old", "/"]["actor"] == "lead"
 
 
-def test_only_what_was_asked_for(desk: Desk) -> None:
+def test_kind_option_filters_findings_of_the_audit_log(desk: Desk) -> None:
     narrowed = desk.found("--audit-log", str(LOG), "--kind", "ConfigMap")["findings"]
     assert [each["object"]["name"] for each in narrowed] == ["settings"]
 
 
-class TestFiles:
-    def test_a_folder_of_rotated_files_or_a_pattern(self, desk: Desk) -> None:
+class TestAuditLogFiles:
+    def test_rotated_files_are_read_from_a_folder_or_a_pattern(self, desk: Desk) -> None:
         lines = [json.dumps(each) for each in documents()]
         logs = desk.folder / "logs"
         logs.mkdir()
@@ -105,12 +105,12 @@ class TestFiles:
         for given in (str(logs), str(logs / "audit*.log")):
             assert desk.found("--audit-log", given)["findings"] == whole
 
-    def test_what_is_not_there_is_said(self, desk: Desk) -> None:
+    def test_missing_file_is_a_usage_error(self, desk: Desk) -> None:
         result = desk.run("--audit-log", str(desk.folder / "none"))
         assert result.exit_code == 2
         assert "no file of an audit log" in result.stderr
 
-    def test_what_is_no_event_is_never_silent(self, desk: Desk) -> None:
+    def test_line_that_is_no_event_is_reported_as_incomplete(self, desk: Desk) -> None:
         log = desk.folder / "audit.log"
         log.write_text("nonsense\n")
         told = desk.found("--audit-log", str(log))
@@ -119,6 +119,6 @@ class TestFiles:
         assert whats == [f"{log}:1 of the audit log", "the audit log"]
         assert desk.run("--audit-log", str(log), "--exit-code").exit_code == 2
 
-    def test_it_is_read_once_and_so_not_for_a_wall(self, desk: Desk) -> None:
+    def test_audit_log_cannot_be_combined_with_watch(self, desk: Desk) -> None:
         result = desk.run("--git", str(desk.git), "--audit-log", str(LOG), "--watch")
         assert (result.exit_code, "--watch" in result.stderr) == (2, True)

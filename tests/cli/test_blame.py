@@ -45,20 +45,20 @@ def image_line(text: str) -> str:
     return next(line for line in text.splitlines() if "image: web:2" in line)
 
 
-def test_a_pipe_gets_no_colour_and_loses_nothing(words: list[str]) -> None:
+def test_output_to_a_pipe_has_all_lines_and_no_colour(words: list[str]) -> None:
     text = CliRunner().invoke(main, words).stdout
     assert image_line(text).startswith(PROVEN)
     assert HINTED in text
     assert "\x1b" not in text
 
 
-def test_colour_says_the_same_once_more(words: list[str]) -> None:
+def test_colour_marks_proven_and_hinted_lines(words: list[str]) -> None:
     text = CliRunner().invoke(main, words, color=True).stdout
     assert image_line(text).startswith(f"{YELLOW}{PROVEN}")
     assert f"{FAINT}{HINTED}" in text
 
 
-def test_a_terminal_gets_a_pager(words: list[str], tmp_path: Path) -> None:
+def test_output_to_a_terminal_uses_the_pager(words: list[str], tmp_path: Path) -> None:
     pager = tmp_path / "pager"
     pager.write_text('#!/bin/sh\nsed "s/^/paged: /"\n')
     pager.chmod(0o755)
@@ -74,7 +74,7 @@ def test_a_terminal_gets_a_pager(words: list[str], tmp_path: Path) -> None:
     assert PROVEN in seen
 
 
-def test_what_git_declares_has_its_file(words: list[str], tmp_path: Path) -> None:
+def test_declared_field_is_listed_with_its_file_in_git(words: list[str], tmp_path: Path) -> None:
     git = tmp_path / "git"
     git.mkdir()
     (git / "web.json").write_text(json.dumps({**a_deployment(), "spec": {"replicas": 8}}))

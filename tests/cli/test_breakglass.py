@@ -56,7 +56,7 @@ def desk(tmp_path: Path) -> Desk:
 OTHERS = {names.GRANT: a_grant(expires=LATER), names.REASON: "checkout is down"}
 
 
-def test_break_says_whose_grant_is_open(desk: Desk) -> None:
+def test_break_reports_the_holder_of_an_open_grant(desk: Desk) -> None:
     desk.shows(an_object(**OTHERS), a_namespace())
     ended = desk.types("break", *ASKED)
     assert ended.exit_code == 1
@@ -66,14 +66,14 @@ def test_break_says_whose_grant_is_open(desk: Desk) -> None:
     assert desk.done == ""
 
 
-def test_and_takes_it_over_with_a_reason_of_its_own(desk: Desk) -> None:
+def test_break_takes_over_an_open_grant_with_a_new_reason(desk: Desk) -> None:
     desk.shows(an_object(**OTHERS), a_namespace())
     desk.types("break", *ASKED, "--take-over")
     assert "reason=still down, and I am on call now" in desk.done
     assert "grant-" not in desk.done
 
 
-def test_extend_leaves_somebody_elses_alone(desk: Desk) -> None:
+def test_extend_does_not_change_the_grant_of_another_person(desk: Desk) -> None:
     desk.shows(an_object(**OTHERS), a_namespace())
     ended = desk.types("extend", "--ttl", "1h")
     assert "it is responder's to extend" in ended.output
@@ -83,7 +83,7 @@ def test_extend_leaves_somebody_elses_alone(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("words", "act"), [(("extend", "--ttl", "1h"), "extend"), (("close",), "close")]
 )
-def test_a_grant_on_the_namespace_is_changed_there(
+def test_grant_on_the_namespace_is_not_changed_through_its_objects(
     desk: Desk, words: tuple[str, ...], act: str
 ) -> None:
     desk.shows(an_object(), a_namespace(**OTHERS))
@@ -92,14 +92,14 @@ def test_a_grant_on_the_namespace_is_changed_there(
     assert desk.done == ""
 
 
-def test_break_asks_where_only_a_namespaces_grant_has_left_a_stamp(desk: Desk) -> None:
+def test_break_requests_a_grant_despite_a_stamp_of_a_namespace_grant(desk: Desk) -> None:
     desk.shows(an_object(**{names.GRANT: a_grant(expires=LATER, namespace="n")}), a_namespace())
     desk.types("break", *ASKED)
     assert "reason=still down, and I am on call now" in desk.done
     assert f"{names.GRANT}-" in desk.done
 
 
-def test_close_settles_what_is_over(desk: Desk) -> None:
+def test_close_settles_an_expired_grant_with_an_outcome(desk: Desk) -> None:
     over = {names.GRANT: a_grant(), names.REASON: "checkout was down"}
     desk.shows(an_object(**over), a_namespace())
     desk.types("close", "--outcome", "delegated")
@@ -107,7 +107,7 @@ def test_close_settles_what_is_over(desk: Desk) -> None:
     assert f"{names.OUTCOME}=delegated" in desk.done
 
 
-def test_by_its_id_where_it_has_left_the_object(desk: Desk) -> None:
+def test_close_settles_a_grant_by_its_id_without_a_stamp(desk: Desk) -> None:
     assert "no grant is in force" in desk.types("close", "--outcome", "delegated").output
     desk.types("close", "--outcome", "delegated", "--grant", "g7")
     assert f"{names.OUTCOME}=delegated:g7" in desk.done

@@ -36,13 +36,13 @@ def a_grant(**differing: object) -> str:
     return issue(Stamp(**fields | differing), RING, NOW)  # type: ignore[arg-type]
 
 
-def test_an_object_that_nobody_broke_the_glass_on() -> None:
+def test_object_without_a_grant_has_no_grant_in_force() -> None:
     view = view_of(an_object())
     assert not is_open(view, NOW)
     assert sentences(view, NOW) == ["Deployment shop/web: no grant is in force."]
 
 
-def test_an_open_grant_says_whose_until_when_and_what_it_holds() -> None:
+def test_open_grant_is_shown_with_holder_end_and_held_fields() -> None:
     reason = {names.REASON: "checkout is down"}
     view = view_of(an_object(**{names.GRANT: a_grant(groups=("oncall",))}, **reason))
     first, *rest = sentences(view, NOW + timedelta(minutes=1))
@@ -57,7 +57,7 @@ def test_an_open_grant_says_whose_until_when_and_what_it_holds() -> None:
     ]
 
 
-def test_a_grant_ends_with_its_last_second() -> None:
+def test_grant_is_expired_at_its_end() -> None:
     view = view_of(an_object(**{names.GRANT: a_grant()}))
     end = NOW + timedelta(minutes=30)
     assert not is_open(view, end)
@@ -66,7 +66,7 @@ def test_a_grant_ends_with_its_last_second() -> None:
     assert not any("may update" in line for line in rest)
 
 
-def test_a_request_that_waits_says_who_asks_for_what() -> None:
+def test_pending_request_is_shown_with_requester_and_reason() -> None:
     petition = Petition(
         id="r1",
         cluster="test",
@@ -96,7 +96,7 @@ FOLLOWER = {names.GRANT: a_grant(namespace="ns-1")}
 OPEN = a_namespace(**{names.GRANT: a_grant(uid="ns-1", held=()), names.REASON: "all is down"})
 
 
-def test_under_a_grant_on_the_namespace_an_untouched_object_is_open() -> None:
+def test_untouched_object_is_open_under_a_namespace_grant() -> None:
     view = view_of(an_object(), OPEN)
     first, *rest = sentences(view, NOW)
     assert first.endswith("30 min left, by the grant on Namespace shop.")
@@ -105,7 +105,7 @@ def test_under_a_grant_on_the_namespace_an_untouched_object_is_open() -> None:
     assert in_force(view, NOW) is view.around
 
 
-def test_and_one_that_was_changed_shows_what_is_held() -> None:
+def test_changed_object_under_a_namespace_grant_shows_its_held_fields() -> None:
     view = view_of(an_object(**FOLLOWER), OPEN)
     assert sentences(view, NOW)[-1] == "  held: /spec/replicas"
     assert is_followed(view, NOW)
@@ -115,34 +115,34 @@ def test_and_one_that_was_changed_shows_what_is_held() -> None:
     "namespace",
     [
         pytest.param(a_namespace(), id="closed"),
-        pytest.param(a_namespace(**{names.GRANT: a_grant()}), id="closed while nobody cleared up"),
+        pytest.param(a_namespace(**{names.GRANT: a_grant()}), id="closed, with its stamp left"),
         pytest.param(
             a_namespace(**{names.GRANT: a_grant(id="g2", expires=NOW), names.REASON: "x"}),
             id="another, and over",
         ),
     ],
 )
-def test_what_follows_from_a_namespaces_grant_ends_with_it(namespace: dict[str, object]) -> None:
+def test_stamp_of_a_namespace_grant_ends_with_that_grant(namespace: dict[str, object]) -> None:
     view = view_of(an_object(**FOLLOWER), namespace)
     assert in_force(view, NOW) is None
     assert not is_followed(view, NOW)
     assert sentences(view, NOW)[0].endswith("the grant g1 on its Namespace is over.")
 
 
-def test_a_namespace_that_may_not_be_read_leaves_the_question_open() -> None:
+def test_stamp_of_an_unreadable_namespace_is_shown_as_unknown() -> None:
     first, held = sentences(view_of(an_object(**FOLLOWER)), NOW)
     assert "which could not be read" in first
     assert held == "  held: /spec/replicas"
 
 
-def test_a_stamp_without_its_reason_was_closed() -> None:
+def test_stamp_without_a_reason_is_shown_as_closed() -> None:
     view = view_of(an_object(**{names.GRANT: a_grant()}))
     assert not is_open(view, NOW)
     assert sentences(view, NOW)[0].endswith("the grant g1 was closed.")
 
 
 @pytest.mark.parametrize("token", ["", "x", "e30.k.sig", "💥"])
-def test_a_text_that_is_no_token_shows_nothing(token: str) -> None:
+def test_invalid_token_is_not_shown(token: str) -> None:
     assert view_of(an_object(**{names.GRANT: token})).stamp is None
 
 
@@ -157,5 +157,5 @@ def test_a_text_that_is_no_token_shows_nothing(token: str) -> None:
         (5400, "1 h 30 min"),
     ],
 )
-def test_time_left_is_said_as_people_say_it(seconds: float, text: str) -> None:
+def test_time_left_is_rendered_in_large_units(seconds: float, text: str) -> None:
     assert left(timedelta(seconds=seconds)) == text

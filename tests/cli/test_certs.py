@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-def test_what_was_issued_is_shown(folder: str) -> None:
+def test_show_lists_hosts_expiry_and_trusted_authority(folder: str) -> None:
     shown = run("certs", "show", "--dir", folder).stdout
     lines = dict(line.split(maxsplit=1) for line in shown.splitlines())
     assert lines["hosts"] == "localhost, ::1"
@@ -26,7 +26,7 @@ def test_what_was_issued_is_shown(folder: str) -> None:
     assert "steady" in lines
 
 
-def test_a_rotation_that_has_begun_is_shown(folder: str) -> None:
+def test_show_lists_both_authorities_of_a_begun_rotation(folder: str) -> None:
     begun = run("certs", "rotate", "--dir", folder, "--begin-only")
     assert begun.returncode == 0, begun.stderr
     shown = run("certs", "show", "--dir", folder).stdout
@@ -34,7 +34,7 @@ def test_a_rotation_that_has_begun_is_shown(folder: str) -> None:
     assert "publishing" in shown
 
 
-def test_a_good_certificate_passes_the_check(folder: str) -> None:
+def test_valid_certificate_passes_the_check(folder: str) -> None:
     checked = run("certs", "check", "--dir", folder)
     assert (checked.returncode, checked.stdout) == (0, "valid for 89 days, steady\n")
 
@@ -44,7 +44,9 @@ def test_a_good_certificate_passes_the_check(folder: str) -> None:
     [(timedelta(days=70), "it expires in"), (timedelta(days=95), "expired 5 days ago")],
     ids=["due", "expired"],
 )
-def test_an_old_certificate_fails_the_check(tmp_path: Path, age: timedelta, says: str) -> None:
+def test_due_or_expired_certificate_fails_the_check(
+    tmp_path: Path, age: timedelta, says: str
+) -> None:
     issue_into(tmp_path, ["localhost"], datetime.now(UTC) - age)
     checked = run("certs", "check", "--dir", str(tmp_path))
     assert checked.returncode == 1
@@ -52,13 +54,13 @@ def test_an_old_certificate_fails_the_check(tmp_path: Path, age: timedelta, says
 
 
 @pytest.mark.parametrize("places", [(), ("--dir", "x", "--secret", "a/b")], ids=["none", "two"])
-def test_one_place_must_be_named(places: tuple[str, ...]) -> None:
+def test_exactly_one_of_dir_and_secret_is_required(places: tuple[str, ...]) -> None:
     shown = run("certs", "show", *places)
     assert shown.returncode == 2
     assert "--dir or --secret" in shown.stderr
 
 
-def test_an_empty_folder_says_how_to_fill_it(tmp_path: Path) -> None:
+def test_empty_folder_is_reported_with_the_command_that_fills_it(tmp_path: Path) -> None:
     shown = run("certs", "show", "--dir", str(tmp_path))
     assert shown.returncode == 1
     assert "glasswarden certs issue" in shown.stderr
@@ -72,12 +74,12 @@ def test_an_empty_folder_says_how_to_fill_it(tmp_path: Path) -> None:
         ("0.5s", timedelta(seconds=0.5)),
     ],
 )
-def test_durations_are_read(text: str, length: timedelta) -> None:
+def test_fractional_durations_are_parsed(text: str, length: timedelta) -> None:
     assert FRACTIONAL_DURATION.convert(text, None, None) == length
 
 
 @pytest.mark.parametrize("text", ["", "90", "d", "-1d", "1 d", "1w"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_invalid_duration_is_rejected(text: str) -> None:
     with pytest.raises(click.BadParameter, match="no duration"):
         FRACTIONAL_DURATION.convert(text, None, None)
 
@@ -91,5 +93,5 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         (timedelta(seconds=-9), "9 s"),
     ],
 )
-def test_durations_are_told_in_their_largest_unit(length: timedelta, text: str) -> None:
+def test_durations_are_rendered_in_their_largest_unit(length: timedelta, text: str) -> None:
     assert spelled(length) == text

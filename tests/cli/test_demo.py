@@ -1,4 +1,4 @@
-"""The demo lives through its story with the real webhook, and leaves nothing running."""
+"""The demo plays its story with the real webhook, and leaves nothing running."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_the_story_reads_well_in_a_terminal(folder: Path) -> None:
+def test_story_names_owner_grant_and_end_of_the_grant(folder: Path) -> None:
     text = (folder / "told.txt").read_text()
     story, _, asked = text.partition("Afterwards somebody asks")
     assert "is managed by Flux Kustomization flux-system/shop" in story
@@ -48,7 +48,7 @@ def test_the_story_reads_well_in_a_terminal(folder: Path) -> None:
     assert asked.rstrip().partition("Told in")[0].rstrip().endswith("No drift")
 
 
-def test_the_report_names_who_did_what_at_the_time_it_was_done(folder: Path) -> None:
+def test_report_names_actors_verdicts_and_times_of_the_story(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
     recording = recorded_story()
     assert [(each["actor"], each["verdict"]) for each in report["writes"]] == [
@@ -96,8 +96,8 @@ def asked(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_a_report_by_the_ticket_has_what_happened_around_it(folder: Path) -> None:
-    """Who was refused, and who went past the guard, named no ticket."""
+def test_report_by_ticket_includes_denials_and_bypasses_without_a_ticket(folder: Path) -> None:
+    """Who was denied, and who bypassed the webhook, named no ticket."""
     git = ("--git", "git@incident", "--path", "deploy")
     report = json.loads(asked(folder, "report", "--ticket", "INC-42", *git, "--format", "json"))
     assert [each["verdict"] for each in report["writes"]].count("deny") == 2
@@ -105,7 +105,7 @@ def test_a_report_by_the_ticket_has_what_happened_around_it(folder: Path) -> Non
     assert [each["path"] for each in report["unexplained"]] == ["/data/payments"]
 
 
-def test_a_review_names_whom_the_audit_log_proves(folder: Path) -> None:
+def test_review_names_the_bypassing_actor_of_the_audit_log(folder: Path) -> None:
     where = ("-n", "shop", "--git", "git@incident", "--path", "deploy", "--format", "json")
     review = json.loads(asked(folder, "review", "--since", "2026-11-01", *where))
     [unexplained] = review["drift"]["unexplained"]
@@ -115,7 +115,7 @@ def test_a_review_names_whom_the_audit_log_proves(folder: Path) -> None:
     assert shop["team"] == "storefront"
 
 
-def test_a_history_by_the_folder_alone(folder: Path) -> None:
+def test_history_is_read_from_the_demo_folder_alone(folder: Path) -> None:
     """Of the Deployment each step is on record; of the ConfigMap only the audit log knows."""
     web = asked(folder, "history", "deploy/web", "-n", "shop", "--field", "/spec/replicas")
     states = [(line.split()[2], line.split()[3]) for line in web.splitlines() if "→" in line]
@@ -126,7 +126,7 @@ def test_a_history_by_the_folder_alone(folder: Path) -> None:
     assert step["did"] == "patched it"
 
 
-def test_a_blame_names_reason_and_revision(folder: Path) -> None:
+def test_blame_names_reason_and_file_in_git(folder: Path) -> None:
     git = ("--git", "git@incident", "--path", "deploy")
     text = asked(folder, "blame", "deploy/web", "-n", "shop", *git)
     [replicas] = [line for line in text.splitlines() if "replicas:" in line]
@@ -136,7 +136,7 @@ def test_a_blame_names_reason_and_revision(folder: Path) -> None:
     assert "system:serviceaccount:flux-system:kustomize-controller" in level
 
 
-def test_every_format_is_left_behind(folder: Path) -> None:
+def test_report_drift_and_patch_are_written_to_the_folder(folder: Path) -> None:
     assert "+  replicas: 8  # sized for" in (folder / "backport.patch").read_text()
     drift = json.loads((folder / "drift.json").read_text())["findings"]
     assert {each["link"]["actor"] for each in drift} == {"", "lead", "responder"}
@@ -149,7 +149,7 @@ def test_every_format_is_left_behind(folder: Path) -> None:
     assert re.search(r"All of it is in .*/story", (folder / "told.txt").read_text())
 
 
-def test_the_patch_is_what_git_took(folder: Path) -> None:
+def test_backport_patch_is_the_change_that_git_received(folder: Path) -> None:
     """Applied to what Git declared in the incident, it gives what Flux followed in the end."""
     git = ["git", "-C", str(folder / "git")]
     subprocess.run([*git, "checkout", "--quiet", "incident"], check=True)
@@ -161,7 +161,7 @@ def test_the_patch_is_what_git_took(folder: Path) -> None:
     subprocess.run([*git, "checkout", "--quiet", "--force", "main"], check=True)
 
 
-def test_its_ledger_verifies_and_can_be_asked(folder: Path) -> None:
+def test_ledger_of_the_demo_passes_fsck(folder: Path) -> None:
     command = [sys.executable, "-m", "glasswarden", "ledger", "fsck"]
     ledger = f"sqlite://{folder}/ledger.db"
     done = subprocess.run(
@@ -170,7 +170,7 @@ def test_its_ledger_verifies_and_can_be_asked(folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_is_in_the_folder_is_not_touched(folder: Path) -> None:
+def test_demo_rejects_a_folder_that_is_not_empty(folder: Path) -> None:
     before = sorted(path.name for path in folder.iterdir())
     again = told("--dir", str(folder))
     assert (again.returncode, again.stdout) == (1, "")
@@ -178,7 +178,7 @@ def test_what_is_in_the_folder_is_not_touched(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_demo_reports_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     done = told("--dir", str(tmp_path / "file"))
     assert done.returncode == 1
@@ -186,7 +186,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_it_stays_up_until_interrupted_if_asked_to(tmp_path: Path) -> None:
+def test_demo_with_stay_runs_until_interrupted(tmp_path: Path) -> None:
     command = [*DEMO, "--stay", "--dir", str(tmp_path / "story")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
@@ -202,7 +202,7 @@ def test_it_stays_up_until_interrupted_if_asked_to(tmp_path: Path) -> None:
     assert (demo.returncode, "Stopped." in rest) == (0, True)
 
 
-def test_a_taken_port_is_said(tmp_path: Path) -> None:
+def test_demo_reports_a_port_in_use(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = told("--dir", str(tmp_path / "story"), "--port", port)
@@ -214,7 +214,7 @@ STORY = Path(__file__).parents[2] / "docs" / "story.md"
 BLOCK = re.compile(r"(?<=```\n).*?(?=```)", re.DOTALL)
 
 
-def test_the_docs_show_what_it_prints(folder: Path) -> None:
+def test_docs_show_the_output_of_the_demo(folder: Path) -> None:
     """GLASSWARDEN_RENEW=1 writes it there anew."""
     printed, _, _ = (folder / "told.txt").read_text().partition("Told in")
     shown = re.sub(r"grant\s+[a-z2-7]{16}", "grant …", printed).rstrip() + "\n"

@@ -45,7 +45,7 @@ def drift(git: Path, live: Path, *arguments: str) -> Result:
     )
 
 
-def test_json_for_programs(git: Path, live: Path) -> None:
+def test_json_has_field_declared_and_live_value(git: Path, live: Path) -> None:
     holds(live, scaled(5))
     result = drift(git, live, "--format", "json")
     assert result.exit_code == 0
@@ -54,14 +54,14 @@ def test_json_for_programs(git: Path, live: Path) -> None:
     assert finding["object"]["name"] == "web"
 
 
-def test_a_table_for_people(git: Path, live: Path) -> None:
+def test_table_has_the_field_and_the_count_of_findings(git: Path, live: Path) -> None:
     holds(live, scaled(5))
     result = drift(git, live)
     assert REPLICAS in result.stdout
     assert "1 finding in 1 object" in result.stdout
 
 
-def test_markdown_for_reviews(git: Path, live: Path) -> None:
+def test_markdown_has_the_field(git: Path, live: Path) -> None:
     holds(live, scaled(5))
     assert f"`{REPLICAS}`" in drift(git, live, "--format", "markdown").stdout
 
@@ -75,17 +75,17 @@ CODES = [
 
 
 @pytest.mark.parametrize(("obj", "code"), CODES)
-def test_the_exit_code(git: Path, live: Path, obj: Object, code: int) -> None:
+def test_exit_code_option_returns_the_result(git: Path, live: Path, obj: Object, code: int) -> None:
     holds(live, obj)
     assert drift(git, live, "--exit-code").exit_code == code
 
 
-def test_without_being_asked_drift_is_no_failure(git: Path, live: Path) -> None:
+def test_drift_exits_zero_without_the_exit_code_option(git: Path, live: Path) -> None:
     holds(live, scaled(5))
     assert drift(git, live).exit_code == 0
 
 
-def test_a_broken_manifest_is_said_and_does_not_read_as_no_drift(git: Path, live: Path) -> None:
+def test_broken_manifest_is_reported_as_incomplete(git: Path, live: Path) -> None:
     (git / "broken.yaml").write_text("a: b: c")
     holds(live, scaled(3))
     result = drift(git, live, "--exit-code")
@@ -103,7 +103,7 @@ def test_a_broken_manifest_is_said_and_does_not_read_as_no_drift(git: Path, live
         (["--confirm"], "need a cluster"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_invalid_arguments_are_usage_errors(
     git: Path, live: Path, arguments: list[str], says: str
 ) -> None:
     result = drift(git, live, *arguments)
@@ -111,13 +111,13 @@ def test_what_cannot_be_done_is_said(
     assert says in result.stderr
 
 
-def test_a_repository_that_is_none_is_said(tmp_path: Path, live: Path) -> None:
+def test_path_that_is_no_repository_is_a_usage_error(tmp_path: Path, live: Path) -> None:
     result = drift(tmp_path / "nowhere@main", live)
     assert result.exit_code == 2
     assert "not a folder" in result.stderr
 
 
-def test_a_cluster_that_is_not_there_is_said(git: Path, tmp_path: Path) -> None:
+def test_unusable_kubeconfig_is_a_usage_error(git: Path, tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("{}")
     result = CliRunner().invoke(main, ["drift", "--git", str(git), "--kubeconfig", str(kubeconfig)])
@@ -137,13 +137,15 @@ def test_a_cluster_that_is_not_there_is_said(git: Path, tmp_path: Path) -> None:
         (["--since", "1h"], 0),
     ],
 )
-def test_findings_are_chosen(git: Path, live: Path, arguments: list[str], count: int) -> None:
+def test_options_filter_the_findings(
+    git: Path, live: Path, arguments: list[str], count: int
+) -> None:
     holds(live, scaled(5))
     result = drift(git, live, "--format", "json", *arguments)
     assert len(json.loads(result.stdout)["findings"]) == count
 
 
-def test_the_findings_of_other_programs_are_taken_in(tmp_path: Path) -> None:
+def test_findings_of_other_programs_are_imported(tmp_path: Path) -> None:
     file = tmp_path / "diff"
     file.write_text(WHOLE)
     command = ["drift", "--import", f"kubectl-diff={file}", "--format", "json"]
@@ -154,21 +156,19 @@ def test_the_findings_of_other_programs_are_taken_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["kubectl-diff", "nonsense=x", "kubectl-diff="])
-def test_an_import_that_cannot_be_is_said(wrong: str) -> None:
+def test_malformed_import_option_is_a_usage_error(wrong: str) -> None:
     result = CliRunner().invoke(main, ["drift", "--import", wrong])
     assert result.exit_code == 2
     assert "FORMAT=FILE" in result.stderr
 
 
-def test_something_has_to_be_declared() -> None:
+def test_drift_needs_a_declared_source() -> None:
     result = CliRunner().invoke(main, ["drift"])
     assert result.exit_code == 2
     assert "--git" in result.stderr
 
 
-def test_a_policy_that_cannot_be_read_does_not_look_like_drift(
-    git: Path, live: Path, tmp_path: Path
-) -> None:
+def test_unreadable_policy_is_no_drift_exit_code(git: Path, live: Path, tmp_path: Path) -> None:
     holds(live, scaled(3))
     result = drift(git, live, "--exit-code", "--policy", str(tmp_path / "nowhere.yaml"))
     assert result.exit_code == 2
@@ -183,7 +183,7 @@ LOST = [
 
 
 @pytest.mark.parametrize(("arguments", "what"), LOST)
-def test_a_source_that_does_not_answer_costs_only_itself(
+def test_unavailable_source_is_incomplete_and_hides_no_other_finding(
     git: Path, live: Path, arguments: list[str], what: str
 ) -> None:
     holds(live, scaled(5))
@@ -193,7 +193,9 @@ def test_a_source_that_does_not_answer_costs_only_itself(
 
 
 @pytest.mark.parametrize("place", ["nowhere@main", "nowhere"])
-def test_so_does_git(tmp_path: Path, live: Path, place: str) -> None:
+def test_unavailable_git_is_incomplete_and_hides_no_imported_finding(
+    tmp_path: Path, live: Path, place: str
+) -> None:
     file = tmp_path / "diff"
     file.write_text(WHOLE)
     result = drift(
@@ -211,7 +213,9 @@ def test_so_does_git(tmp_path: Path, live: Path, place: str) -> None:
     assert [each["what"].split()[0] for each in told["incomplete"]] == ["--git"]
 
 
-def test_so_does_a_cluster(git: Path, tmp_path: Path) -> None:
+def test_unavailable_cluster_is_incomplete_and_hides_no_imported_finding(
+    git: Path, tmp_path: Path
+) -> None:
     (tmp_path / "kubeconfig").write_text("{}")
     (tmp_path / "diff").write_text(WHOLE)
     where = ["--git", str(git), "--kubeconfig", str(tmp_path / "kubeconfig")]
@@ -221,7 +225,7 @@ def test_so_does_a_cluster(git: Path, tmp_path: Path) -> None:
     assert [each["what"] for each in told["incomplete"]] == ["the cluster"]
 
 
-def test_where_nothing_is_left_that_is_said(live: Path, tmp_path: Path) -> None:
+def test_drift_fails_when_every_source_is_unavailable(live: Path, tmp_path: Path) -> None:
     arguments = ["--argocd", "http://127.0.0.1:1", "--ledger", f"sqlite://{tmp_path}/no.db"]
     result = drift(tmp_path / "nowhere@main", live, *arguments)
     assert result.exit_code == 2
@@ -229,7 +233,7 @@ def test_where_nothing_is_left_that_is_said(live: Path, tmp_path: Path) -> None:
     assert all(each in result.stderr for each in ("127.0.0.1:1", "no.db", "not a folder"))
 
 
-def test_beside_git_an_imported_field_is_listed_once(git: Path, live: Path, tmp_path: Path) -> None:
+def test_field_in_git_and_import_is_listed_once(git: Path, live: Path, tmp_path: Path) -> None:
     holds(live, scaled(5))
     (tmp_path / "diff").write_text(WHOLE)
     result = drift(git, live, "--format", "json", "--import", f"kubectl-diff={tmp_path / 'diff'}")
@@ -240,7 +244,9 @@ def test_beside_git_an_imported_field_is_listed_once(git: Path, live: Path, tmp_
 @pytest.mark.parametrize(
     "given", [["--confirm"], ["--argocd", "core"], ["--import", "json=x"], ["--audit-log", "x"]]
 )
-def test_a_wall_refuses_what_it_would_not_show(git: Path, tmp_path: Path, given: list[str]) -> None:
+def test_watch_rejects_options_for_other_sources_than_git(
+    git: Path, tmp_path: Path, given: list[str]
+) -> None:
     (tmp_path / "x").write_text("")
     given = [str(tmp_path / "x") if each == "x" else each for each in given]
     result = CliRunner().invoke(main, ["drift", "--git", str(git), "--watch", *given])

@@ -91,7 +91,7 @@ def hotfix(**differing: Any) -> Attempt:  # noqa: ANN401 - any field of an attem
     return wrote(1, REPLICAS, old=3, new=8, **fields | differing)
 
 
-def test_programs_are_told_who_did_it(desk: Desk) -> None:
+def test_json_names_actor_ticket_grant_and_records(desk: Desk) -> None:
     desk.recorded(write := hotfix())
     [link] = desk.links()
     assert (link["state"], link["actor"], link["ticket"]) == ("explained", "responder", "INC-42")
@@ -99,56 +99,56 @@ def test_programs_are_told_who_did_it(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
-def test_so_are_people(desk: Desk, form: str) -> None:
+def test_table_and_markdown_name_actor_and_ticket(desk: Desk, form: str) -> None:
     desk.recorded(hotfix())
     text = desk.drift("--format", form).stdout
     assert "responder" in text
     assert "INC" in text
 
 
-def test_the_table_counts_what_is_explained(desk: Desk) -> None:
+def test_table_counts_explained_findings(desk: Desk) -> None:
     desk.recorded(hotfix())
     assert "1 finding in 1 object: 1 explained" in desk.drift().stdout
 
 
-def test_what_nobody_recorded_is_said_to_be_unexplained(desk: Desk) -> None:
+def test_finding_without_a_record_is_unexplained(desk: Desk) -> None:
     [link] = desk.links()
     assert (link["state"], link["actor"]) == ("unexplained", "")
     assert "unexplained: " in desk.drift().stdout
 
 
-def test_only_the_unexplained_can_be_asked_for(desk: Desk) -> None:
+def test_unexplained_option_hides_explained_findings(desk: Desk) -> None:
     assert len(desk.links("--unexplained")) == 1
     desk.recorded(hotfix())
     assert desk.links("--unexplained") == []
 
 
-def test_without_a_ledger_nothing_is_said_of_causes(desk: Desk) -> None:
+def test_finding_has_no_link_without_a_ledger(desk: Desk) -> None:
     command = ["drift", "--git", str(desk.git), "--live", str(desk.live), "--format", "json"]
     [finding] = json.loads(CliRunner().invoke(main, command).stdout)["findings"]
     assert finding["link"] is None
 
 
-def test_the_unexplained_alone_need_a_ledger(desk: Desk) -> None:
+def test_unexplained_option_needs_a_ledger(desk: Desk) -> None:
     command = ["drift", "--git", str(desk.git), "--live", str(desk.live), "--unexplained"]
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
     assert "--ledger" in result.stderr
 
 
-class TestClusters:
-    def test_of_several_one_has_to_be_named(self, desk: Desk) -> None:
+class TestLedgerOfSeveralClusters:
+    def test_cluster_option_is_required(self, desk: Desk) -> None:
         desk.recorded(hotfix(cluster="other"), cluster="other")
         result = desk.drift()
         assert result.exit_code == 2
         assert "--cluster: other, test" in result.stderr
 
-    def test_the_named_one_counts(self, desk: Desk) -> None:
+    def test_cluster_option_selects_the_records(self, desk: Desk) -> None:
         desk.recorded(hotfix(cluster="other"), cluster="other")
         assert [each["actor"] for each in desk.links("--cluster", "test")] == [""]
         assert [each["actor"] for each in desk.links("--cluster", "other")] == ["responder"]
 
-    def test_a_policy_names_it(self, desk: Desk, tmp_path: Path) -> None:
+    def test_policy_selects_the_cluster(self, desk: Desk, tmp_path: Path) -> None:
         desk.recorded(hotfix(cluster="other"), cluster="other")
         policy = tmp_path / "policy.yaml"
         policy.write_text("apiVersion: glasswarden.io/v1\nkind: Policy\ncluster: other\n")
@@ -171,21 +171,21 @@ class TestSecrets:
         about = {"group": "", "kind": "Secret", "namespace": "prod", "manager": "kubectl-edit"}
         desk.recorded(hotfix(), wrote(2, self.PATH, new_masked=masked, actor="lead", **about))
 
-    def test_a_hidden_value_is_compared_and_not_shown(self, desk: Desk) -> None:
+    def test_masked_value_is_compared_and_not_shown(self, desk: Desk) -> None:
         self.recorded(desk)
         result = desk.drift("--format", "json", "--kind", "Secret")
         [finding] = json.loads(result.stdout)["findings"]
         assert (finding["live"], finding["link"]["actor"]) == ("(hidden)", "lead")
         assert "aHVudGVyMg" not in result.stdout
 
-    def test_keys_that_were_named_must_be_there(self, desk: Desk) -> None:
+    def test_keys_option_needs_a_folder_with_keys(self, desk: Desk) -> None:
         result = desk.drift("--keys", str(desk.folder))
         assert result.exit_code == 2
         assert "holds no key" in result.stderr
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
-def test_names_and_tickets_do_not_steer_the_terminal(desk: Desk, form: str) -> None:
+def test_control_characters_in_names_and_tickets_are_escaped(desk: Desk, form: str) -> None:
     desk.recorded(hotfix(actor=EVIL, ticket=EVIL, manager="kubectl-edit"))
     text = desk.drift("--format", form).stdout
     assert "2J" in text
@@ -194,7 +194,7 @@ def test_names_and_tickets_do_not_steer_the_terminal(desk: Desk, form: str) -> N
     assert {row.replace(r"\|", "").count("|") for row in rows} <= {11}
 
 
-def test_a_ledger_that_is_not_there_costs_only_itself(desk: Desk) -> None:
+def test_missing_ledger_is_incomplete_and_hides_no_finding(desk: Desk) -> None:
     desk.ledger = f"sqlite://{desk.folder}/nowhere.db"
     result = desk.drift("--format", "json")
     assert result.exit_code == 0
@@ -204,15 +204,15 @@ def test_a_ledger_that_is_not_there_costs_only_itself(desk: Desk) -> None:
     assert "nowhere.db" in told["incomplete"][0]["why"]
 
 
-def test_a_wall_needs_the_ledger_that_was_named(desk: Desk, tmp_path: Path) -> None:
+def test_watch_fails_without_the_named_ledger(desk: Desk, tmp_path: Path) -> None:
     command = ["drift", "--git", str(desk.git), "--watch", "--ledger", f"sqlite://{tmp_path}/no.db"]
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
     assert "no.db" in result.stderr
 
 
-def test_a_wall_knows_which_grants_are_open() -> None:
-    """What it shows of them is judged as a single pass judges it."""
+def test_watch_reads_the_open_grants() -> None:
+    """The findings are classified as in a single pass."""
     follower, causes = Wall(), cast("Causes", Granting())
     shown = _seen(a_request(), cast("Follower", follower), causes, "table")
     assert follower.scene.open_grants == {"g1": at(60)}
@@ -245,14 +245,14 @@ def a_request() -> Request:
 
 
 class TestWithoutGit:
-    """The ledger is then all that is gone by."""
+    """The ledger is then the only source."""
 
     @staticmethod
     def drift(desk: Desk, *words: str) -> Result:
         command = ["drift", "--live", str(desk.live), "--ledger", desk.ledger, *words]
         return CliRunner().invoke(main, command, env={"COLUMNS": "140"})
 
-    def test_a_direct_write_that_still_stands_is_found(self, desk: Desk) -> None:
+    def test_direct_write_that_is_still_live_is_found(self, desk: Desk) -> None:
         desk.recorded(write := hotfix())
         result = self.drift(desk, "--format", "json", "--exit-code")
         assert result.exit_code == 1
@@ -260,21 +260,23 @@ class TestWithoutGit:
         assert (finding["field"], finding["declared"], finding["live"]) == (REPLICAS, 3, 8)
         assert (finding["source"], finding["link"]["records"]) == ("ledger", [write.id])
 
-    def test_nothing_is_said_of_drift_that_nobody_looked_for(self, desk: Desk) -> None:
+    def test_result_without_findings_is_about_direct_writes_only(self, desk: Desk) -> None:
         result = self.drift(desk, "--exit-code")
         assert (result.exit_code, result.stdout) == (0, "No direct write that still stands\n")
 
-    def test_objects_that_the_folder_lacks_are_not_gone(self, desk: Desk) -> None:
+    def test_objects_missing_from_the_live_folder_are_incomplete_and_not_deleted(
+        self, desk: Desk
+    ) -> None:
         desk.recorded(hotfix(name="other"))
         result = self.drift(desk, "--exit-code")
         assert result.exit_code == 2
         assert "No direct write that still stands in what could be looked at" in result.stdout
         assert "the folder does not hold it" in result.stdout
 
-    def test_older_ones_are_left_out_where_that_is_asked_for(self, desk: Desk) -> None:
+    def test_since_option_leaves_out_older_writes(self, desk: Desk) -> None:
         desk.recorded(hotfix())
         assert self.drift(desk, "--since", "1h", "--exit-code").exit_code == 0
 
-    def test_there_is_nothing_to_confirm_or_to_watch(self, desk: Desk) -> None:
+    def test_confirm_and_watch_need_git(self, desk: Desk) -> None:
         assert "--git" in self.drift(desk, "--watch").stderr
         assert "--git" in self.drift(desk, "--confirm").stderr

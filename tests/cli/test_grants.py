@@ -97,7 +97,7 @@ ENDED = (act(30, "issued"), act(29, "used", REPLICAS))
         pytest.param({"replicas": 8, "uid": "another"}, "settled", id="made anew"),
     ],
 )
-def test_what_has_ended_is_judged_by_what_is_live(
+def test_ended_grant_is_overdue_while_its_change_is_live(
     desk: Desk, live: dict[str, Any], state: str
 ) -> None:
     desk.recorded(*ENDED)
@@ -109,7 +109,7 @@ def test_what_has_ended_is_judged_by_what_is_live(
     )  # fmt: skip
 
 
-def test_an_open_one_shows_the_time_that_is_left(desk: Desk) -> None:
+def test_open_grant_is_shown_with_the_time_left(desk: Desk) -> None:
     desk.recorded(act(5, "issued", REPLICAS, grant_expires=NOW + 90 * MINUTE))
     result = desk.typed()
     assert re.search(r"^1 h \d+ min +open ", result.stdout, re.MULTILINE)
@@ -125,7 +125,7 @@ def test_an_open_one_shows_the_time_that_is_left(desk: Desk) -> None:
         pytest.param({}, "overdue", "no", id="left open in Git"),
     ],
 )
-def test_what_git_took_over_is_nobodys_debt(
+def test_grant_is_settled_once_git_declares_its_change(
     desk: Desk, declares: dict[str, Any], state: str, git: str
 ) -> None:
     desk.recorded(*ENDED)
@@ -134,7 +134,7 @@ def test_what_git_took_over_is_nobodys_debt(
     assert (grant["state"], grant["fields"][0]["git"]) == (state, git)
 
 
-def test_git_can_tell_without_a_cluster(desk: Desk) -> None:
+def test_grant_is_settled_by_git_without_a_cluster(desk: Desk) -> None:
     desk.recorded(*ENDED)
     desk.kubectl.unlink()
     words = ("--all", "--no-live", "--git", str(desk.folder / "git"))
@@ -143,21 +143,21 @@ def test_git_can_tell_without_a_cluster(desk: Desk) -> None:
         assert [grant["state"] for grant in desk.shown(*words)] == [state]
 
 
-def test_what_was_backported_says_so(desk: Desk) -> None:
+def test_backported_field_is_shown_as_in_git(desk: Desk) -> None:
     desk.recorded(*ENDED)
     desk.declared(replicas=8)
     result = desk.typed("--all", "--git", str(desk.folder / "git"))
     assert "/spec/replicas  3 → 8  [in Git]" in result.stdout
 
 
-def test_a_git_that_cannot_be_read_is_said(desk: Desk) -> None:
+def test_unreadable_git_is_an_error(desk: Desk) -> None:
     desk.recorded(*ENDED)
     result = desk.typed("--git", str(desk.folder / "nowhere"))
     assert result.exit_code == 1
     assert "nowhere" in result.stderr
 
 
-def test_settled_ones_are_shown_on_request_only(desk: Desk) -> None:
+def test_settled_grants_are_shown_only_with_all(desk: Desk) -> None:
     desk.recorded(*ENDED)
     desk.live(replicas=3)
     told = desk.typed().stderr
@@ -165,12 +165,12 @@ def test_settled_ones_are_shown_on_request_only(desk: Desk) -> None:
     assert "settled" in desk.typed("--all").stdout
 
 
-def test_an_object_that_is_gone_owes_nothing(desk: Desk) -> None:
+def test_grant_on_a_deleted_object_has_no_open_follow_up(desk: Desk) -> None:
     desk.recorded(act(9, "issued", REPLICAS, name="gone"))
     assert desk.shown() == []
 
 
-def test_what_cannot_be_read_is_unchecked_and_said(desk: Desk) -> None:
+def test_grant_on_an_unreadable_object_is_reported_as_unchecked(desk: Desk) -> None:
     desk.recorded(act(9, "issued", REPLICAS, name="api"))
     result = desk.typed("--exit-code")
     assert "unchecked" in result.stdout
@@ -178,13 +178,13 @@ def test_what_cannot_be_read_is_unchecked_and_said(desk: Desk) -> None:
     assert result.exit_code == 3
 
 
-def test_without_a_look_at_the_cluster_what_has_ended_is_unchecked(desk: Desk) -> None:
+def test_ended_grant_is_unchecked_with_no_live(desk: Desk) -> None:
     desk.recorded(*ENDED)
     desk.kubectl.unlink()
     assert [grant["state"] for grant in desk.shown("--no-live")] == ["unchecked"]
 
 
-def test_grants_of_several_clusters_are_not_looked_up_in_one(desk: Desk) -> None:
+def test_grants_of_several_clusters_are_unchecked_without_the_cluster_option(desk: Desk) -> None:
     desk.recorded(*ENDED, act(9, "issued", REPLICAS, cluster="another"))
     result = desk.typed()
     assert result.stdout.count("unchecked") == 2
@@ -192,7 +192,7 @@ def test_grants_of_several_clusters_are_not_looked_up_in_one(desk: Desk) -> None
     assert [grant["state"] for grant in desk.shown("--cluster", "test")] == ["overdue"]
 
 
-def test_filters(desk: Desk) -> None:
+def test_options_filter_the_grants(desk: Desk) -> None:
     other = act(9, "issued", name="db", grant="g2", grantee="lead", ticket="INC-7")
     desk.recorded(*ENDED, other)
     for words in (["--ticket", "INC-7"], ["--actor", "lead"], ["--since", "15m"]):
@@ -201,13 +201,13 @@ def test_filters(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("replicas", "code"), [(8, 1), (3, 0)], ids=["overdue", "settled"])
-def test_the_exit_code_is_for_schedulers(desk: Desk, replicas: int, code: int) -> None:
+def test_exit_code_option_fails_with_overdue_grants(desk: Desk, replicas: int, code: int) -> None:
     desk.recorded(*ENDED)
     desk.live(replicas=replicas)
     assert desk.typed("--exit-code").exit_code == code
 
 
-def test_a_secrets_value_is_compared_and_never_shown(desk: Desk) -> None:
+def test_value_of_a_secret_is_compared_and_never_shown(desk: Desk) -> None:
     keys = desk.folder / "ledger.db.keys"
     keys.mkdir()
     make_mask(keys, NOW - 60 * MINUTE)
@@ -228,7 +228,7 @@ def test_a_secrets_value_is_compared_and_never_shown(desk: Desk) -> None:
     assert "aHVudGVyMg" not in desk.typed("--format", "json").output + result.output
 
 
-def test_a_terminal_is_not_told_what_to_do(desk: Desk) -> None:
+def test_control_characters_are_escaped(desk: Desk) -> None:
     desk.recorded(act(9, "issued", REPLICAS, reason="\x1b[2Jgone", ticket="\u202eCNI"))
     shown = desk.typed().stdout
     assert "\x1b" not in shown
@@ -236,7 +236,7 @@ def test_a_terminal_is_not_told_what_to_do(desk: Desk) -> None:
     assert r"\u202eCNI" in shown
 
 
-def test_a_ledger_is_needed() -> None:
+def test_ledger_option_is_required() -> None:
     result = CliRunner().invoke(main, ["grants"])
     assert result.exit_code == 2
     assert "Missing option '--ledger'" in result.stderr

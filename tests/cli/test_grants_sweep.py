@@ -1,4 +1,4 @@
-"""What a sweep takes off an object, and what it leaves alone."""
+"""What a sweep removes from an object, and what it keeps."""
 
 from datetime import timedelta
 
@@ -68,11 +68,13 @@ def a_request() -> str:
         pytest.param({**ASKED, names.GRANT: "nonsense"}, HOUR, [], id="nothing of ours"),
     ],
 )
-def test_what_is_left_over(annotations: dict[str, str], later: timedelta, marks: list[str]) -> None:
+def test_annotations_of_ended_grants_are_left_over(
+    annotations: dict[str, str], later: timedelta, marks: list[str]
+) -> None:
     assert left_over(an_object(**annotations), NOW + later) == marks
 
 
-def test_each_object_is_looked_at_once() -> None:
+def test_each_object_is_inspected_once() -> None:
     story = [an_attempt(), an_attempt(), an_attempt(kind="Namespace", group="", namespace="")]
     assert refs_of(story) == [
         Ref("apps", "v1", "Deployment", "shop", "web"),
@@ -80,7 +82,7 @@ def test_each_object_is_looked_at_once() -> None:
     ]
 
 
-def test_what_a_namespaces_grant_left_behind_goes_when_that_is_over() -> None:
+def test_stamp_of_a_namespace_grant_is_left_over_once_that_grant_ended() -> None:
     obj = an_object(**FOLLOWER)
     assert left_over(obj, NOW, OPEN) == []
     assert left_over(obj, NOW, a_namespace()) == [names.GRANT]

@@ -54,7 +54,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_a_story_in_a_table(desk: Desk) -> None:
+def test_table_lists_recorded_and_unrecorded_steps(desk: Desk) -> None:
     desk.recorded(RESPONDER, DENIED)
     assert desk.typed("deploy/web", "-n", "shop").stdout.splitlines() == [
         "TIME (UTC)           STATE       WHO        FIELD           CHANGE  TICKET",
@@ -65,7 +65,7 @@ def test_a_story_in_a_table(desk: Desk) -> None:
     ]
 
 
-def test_programs_are_told_the_same(desk: Desk) -> None:
+def test_json_lists_recorded_and_unrecorded_steps(desk: Desk) -> None:
     desk.recorded(RESPONDER)
     first, second = desk.steps("deploy/web", "-n", "shop")
     assert (first["before"], first["after"], first["records"]) == (5, 8, [RESPONDER.id])
@@ -73,18 +73,18 @@ def test_programs_are_told_the_same(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("field", "count"), [(REPLICAS, 2), ("/spec", 3), ("/metadata", 0)])
-def test_one_field_can_be_asked_for(desk: Desk, field: str, count: int) -> None:
+def test_field_option_filters_the_steps(desk: Desk, field: str, count: int) -> None:
     desk.recorded(RESPONDER, wrote(9, "/spec/template/spec/hostNetwork", old=False))
     assert len(desk.steps("deploy/web", "-n", "shop", "--field", field)) == count
 
 
-def test_what_is_gone_still_has_a_history(desk: Desk) -> None:
+def test_deleted_object_still_has_a_history(desk: Desk) -> None:
     desk.recorded(wrote(1, REPLICAS, operation="DELETE", changes=(), name="gone"))
     [step] = desk.steps("deploy/gone", "-n", "shop")
     assert (step["operation"], step["actor"]) == ("DELETE", "responder")
 
 
-def test_a_folder_stands_for_the_cluster(desk: Desk) -> None:
+def test_live_folder_replaces_the_cluster(desk: Desk) -> None:
     desk.recorded(RESPONDER, wrote(2, REPLICAS, operation="DELETE", changes=(), name="gone"))
     live = desk.folder / "live"
     live.mkdir()
@@ -96,21 +96,21 @@ def test_a_folder_stands_for_the_cluster(desk: Desk) -> None:
     assert step["operation"] == "DELETE"
 
 
-def test_nothing_is_said_to_be_nothing(desk: Desk) -> None:
+def test_empty_history_is_reported(desk: Desk) -> None:
     desk.recorded()
     result = desk.typed("deploy/web", "-n", "shop")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "Nothing was recorded" in result.stderr
 
 
-def test_a_field_that_is_none_is_said(desk: Desk) -> None:
+def test_invalid_field_is_a_usage_error(desk: Desk) -> None:
     desk.recorded()
     result = desk.typed("deploy/web", "--field", "spec[")
     assert result.exit_code == 2
     assert "--field" in result.stderr
 
 
-def test_nothing_recorded_steers_the_terminal(desk: Desk) -> None:
+def test_control_characters_in_records_are_escaped(desk: Desk) -> None:
     desk.recorded(wrote(1, REPLICAS, new=EVIL, actor=EVIL, ticket=EVIL, reason=EVIL))
     text = desk.typed("deploy/web", "-n", "shop").stdout
     assert all(char.isprintable() or char == "\n" for char in text)

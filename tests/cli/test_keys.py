@@ -6,21 +6,21 @@ from glasswarden.keys.folder import key_files
 from tests.cli.test_main import run, run_program
 
 
-def test_the_first_key_is_made_and_then_the_next(tmp_path: Path) -> None:
+def test_rotate_makes_the_first_key_and_the_next(tmp_path: Path) -> None:
     first = run("keys", "rotate", "--dir", str(tmp_path))
     assert "signs from" in first.stdout
     assert run("keys", "rotate", "--dir", str(tmp_path)).returncode == 0
     assert len(key_files(tmp_path, "grant")) == 2
 
 
-def test_what_is_no_time_is_said(tmp_path: Path) -> None:
+def test_rotate_rejects_an_invalid_duration(tmp_path: Path) -> None:
     result = run("keys", "rotate", "--dir", str(tmp_path), "--keep", "long")
     assert result.returncode == 2
     assert "'long' is no length of time such as 30m" in result.stderr
     assert key_files(tmp_path, "grant") == []
 
 
-def test_a_webhook_with_a_broken_key_says_so(tmp_path: Path) -> None:
+def test_webhook_reports_a_broken_key(tmp_path: Path) -> None:
     run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
     (tmp_path / "grant-20260101T000000Z.key").write_text("torn")
     result = run_program(
@@ -32,7 +32,7 @@ def test_a_webhook_with_a_broken_key_says_so(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_missing_keys_are_made_and_others_stay(tmp_path: Path) -> None:
+def test_make_creates_missing_keys_and_keeps_existing_ones(tmp_path: Path) -> None:
     made = run("keys", "make", "--dir", str(tmp_path / "keys"))
     assert made.returncode == 0, made.stderr
     before = {file: file.read_bytes() for file in (tmp_path / "keys").iterdir()}

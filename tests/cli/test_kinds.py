@@ -22,10 +22,10 @@ from glasswarden.cli.options import KindUnknown, kind_of
         ("Certificate", "Certificate"),
     ],
 )
-def test_a_word_stands_for_a_kind(word: str, kind: str) -> None:
+def test_kind_is_found_by_plural_singular_and_short_name(word: str, kind: str) -> None:
     assert kind_of(word) == kind
 
 
-def test_a_word_that_could_be_anything_is_not_guessed_at() -> None:
+def test_unknown_resource_name_is_rejected() -> None:
     with pytest.raises(KindUnknown, match="as in a manifest"):
         kind_of("certificates")

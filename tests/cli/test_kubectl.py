@@ -18,9 +18,9 @@ from glasswarden.cli.options import Kubectl, KubectlFailed
         ("Error from server (NotFound): no web", "Error from server (NotFound): no web"),
         ("", "kubectl ended with 1"),
     ],
-    ids=["its own error", "our refusal", "the API server's", "silence"],
+    ids=["its own error", "a denial of ours", "the API server's", "silence"],
 )
-def test_an_error_is_called_so_once(tmp_path: Path, said: str, shown: str) -> None:
+def test_error_prefix_of_kubectl_is_removed(tmp_path: Path, said: str, shown: str) -> None:
     program = tmp_path / "kubectl"
     program.write_text(f"#!/bin/sh\nprintf '%s\\n' '{said}' >&2\nexit 1\n")
     program.chmod(0o755)

@@ -40,13 +40,13 @@ def run_program(
 
 
 @pytest.mark.parametrize("program", ["glasswarden", "kubectl-glasswarden"])
-def test_it_is_installed_under_both_names(program: str) -> None:
+def test_program_is_installed_as_command_and_kubectl_plugin(program: str) -> None:
     assert (
         run_program("--version", program=program).stdout == f"glasswarden, version {__version__}\n"
     )
 
 
-def test_help_lists_every_command_with_what_it_does() -> None:
+def test_help_lists_every_command_with_a_summary() -> None:
     lines = run_program("--help").stdout.splitlines()
     for command in COMMANDS:
         [line] = [line for line in lines if line.startswith(f"  {command} ")]
@@ -71,7 +71,7 @@ def test_a_mistyped_command_is_said() -> None:
     assert "No such command 'wehbook'" in result.stderr
 
 
-def test_a_webhook_without_a_certificate_says_how_to_make_one(tmp_path: Path) -> None:
+def test_webhook_without_a_certificate_reports_how_to_issue_one(tmp_path: Path) -> None:
     result = run_program(
         "webhook", "--certs", str(tmp_path), "--ledger", f"sqlite://{tmp_path}/l.db"
     )
@@ -80,7 +80,7 @@ def test_a_webhook_without_a_certificate_says_how_to_make_one(tmp_path: Path) ->
     assert "Traceback" not in result.stderr
 
 
-def test_a_webhook_on_a_taken_port_says_so(tmp_path: Path) -> None:
+def test_webhook_reports_a_port_in_use(tmp_path: Path) -> None:
     run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
@@ -93,7 +93,7 @@ def test_a_webhook_on_a_taken_port_says_so(tmp_path: Path) -> None:
     assert "--bind" in result.stderr
 
 
-def test_a_webhook_never_serves_with_tables_of_another_version(tmp_path: Path) -> None:
+def test_webhook_does_not_start_with_ledger_tables_of_another_version(tmp_path: Path) -> None:
     run("certs", "issue", "--dir", str(tmp_path), "--host", "localhost")
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
         database.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -106,7 +106,7 @@ def test_a_webhook_never_serves_with_tables_of_another_version(tmp_path: Path) -
     assert "ledger.db has tables of version 99" in result.stderr
 
 
-def test_manifests_need_an_authority_that_exists(tmp_path: Path) -> None:
+def test_manifests_need_an_existing_authority_file(tmp_path: Path) -> None:
     result = run("manifests", "webhooks", "--url", "https://x", "--certs", str(tmp_path / "none"))
     assert result.returncode == 1
     assert "No such file" in result.stderr

@@ -35,36 +35,36 @@ def written(path: Path, text: str) -> Path:
 
 
 class TestCheck:
-    def test_a_good_policy_is_said_to_be_one(self, tmp_path: Path) -> None:
+    def test_valid_policy_is_reported_as_valid(self, tmp_path: Path) -> None:
         result = run("policy", "check", str(written(tmp_path / "p.yaml", f"{HEAD}cluster: eu")))
         assert (result.returncode, result.stderr) == (0, "")
         assert "a valid policy for cluster 'eu'" in result.stdout
 
-    def test_a_mistake_is_named_like_a_compilers(self, tmp_path: Path) -> None:
+    def test_mistake_is_reported_with_file_line_and_column(self, tmp_path: Path) -> None:
         path = written(tmp_path / "p.yaml", f"{HEAD}moode: warn")
         result = run("policy", "check", str(path))
         assert result.returncode == 1
         assert f"{path}:3:1: unknown key 'moode'; did you mean 'mode'?" in result.stderr
 
-    def test_a_delegation_to_a_mere_name_is_pointed_out(self, tmp_path: Path) -> None:
+    def test_delegation_to_a_field_manager_alone_is_warned_about(self, tmp_path: Path) -> None:
         text = f"{HEAD}delegations: [{{name: x, managers: [helm], fields: [/spec/x]}}]"
         result = run("policy", "check", str(written(tmp_path / "p.yaml", text)))
         assert result.returncode == 0
         assert "a name that anybody can choose" in result.stderr
 
-    def test_a_rule_for_everybody_is_pointed_out(self, tmp_path: Path) -> None:
+    def test_breakglass_rule_for_everybody_is_warned_about(self, tmp_path: Path) -> None:
         text = f"{HEAD}breakGlass: {{rules: [{{name: x, users: ['*']}}]}}"
         result = run("policy", "check", str(written(tmp_path / "p.yaml", text)))
         assert result.returncode == 0
         assert "the rule 'x' lets everybody break the glass" in result.stderr
 
-    def test_an_undo_that_is_called_harmless_is_pointed_out(self, tmp_path: Path) -> None:
+    def test_benign_rollout_undo_is_warned_about(self, tmp_path: Path) -> None:
         text = f"{HEAD}benign: [rollout-undo]"
         result = run("policy", "check", str(written(tmp_path / "p.yaml", text)))
         assert result.returncode == 0
         assert "rollout-undo lets through every change of a workload's template" in result.stderr
 
-    def test_the_standard_input(self) -> None:
+    def test_policy_is_read_from_standard_input(self) -> None:
         good = run("policy", "check", "-", stdin=f"{HEAD}cluster: eu")
         assert (good.returncode, good.stderr) == (0, "")
         assert "a valid policy for cluster 'eu'" in good.stdout
@@ -72,14 +72,14 @@ class TestCheck:
         assert wrong.returncode == 1
         assert "<stdin>:3:1: unknown key 'moode'" in wrong.stderr
 
-    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_missing_file_is_an_error(self, tmp_path: Path) -> None:
         result = run("policy", "check", str(tmp_path / "none"))
         assert result.returncode == 1
         assert "No such file" in result.stderr
 
 
 class TestExplain:
-    def test_as_json(self, edit: Path) -> None:
+    def test_explanation_is_rendered_as_json(self, edit: Path) -> None:
         told = json.loads(run("policy", "explain", str(edit), "--format", "json").stdout)
         clauses = told.pop("clauses")
         message = told.pop("message")
@@ -96,16 +96,14 @@ class TestExplain:
         assert [each["clause"] for each in clauses if each["applies"]] == ["guard"]
         assert all(each["why"] for each in clauses)
 
-    def test_as_text(self, edit: Path) -> None:
+    def test_explanation_is_rendered_as_text(self, edit: Path) -> None:
         text = run("policy", "explain", str(edit)).stdout
         assert "changes  /spec/replicas: 5 → 3" in text
         assert "  controller  the writer is no trusted controller of that owner" in text
         assert "→ guard       Refuse what no clause allowed" in text
         assert "verdict  deny by guard (mode here: enforce)" in text
 
-    def test_clauses_after_the_one_that_decided_are_listed_as_not_asked(
-        self, tmp_path: Path
-    ) -> None:
+    def test_clauses_after_the_deciding_one_are_listed_as_not_asked(self, tmp_path: Path) -> None:
         plain = a_deployment(labels={})
         review = tmp_path / "edit.json"
         review.write_bytes(as_review(a_request(oldObject=plain, object=plain)))
@@ -117,14 +115,14 @@ class TestExplain:
         text = run("policy", "explain", str(review)).stdout
         assert "  guard       not asked: unmanaged has decided" in text
 
-    def test_by_another_policy(self, edit: Path, tmp_path: Path) -> None:
+    def test_policy_option_decides_the_review(self, edit: Path, tmp_path: Path) -> None:
         policy = written(tmp_path / "p.yaml", f"{HEAD}mode: warn")
         told = run("policy", "explain", str(edit), "--policy", str(policy), "--format", "json")
         explanation = json.loads(told.stdout)
         assert (explanation["verdict"], explanation["mode"]) == ("allow", "warn")
         assert explanation["warnings"]
 
-    def test_a_grant_counts_with_the_keys_that_signed_it(self, tmp_path: Path) -> None:
+    def test_grant_is_valid_only_with_the_keys_that_signed_it(self, tmp_path: Path) -> None:
         now = datetime.now(UTC)
         new_key(tmp_path, "grant", now)
         stamp = a_stamp(actor="developer", actor_uid="", start=now, expires=now + HOUR)
@@ -147,7 +145,7 @@ class TestExplain:
         ]
         assert why == "the stamp does not count: its key is not known, or was revoked"
 
-    def test_a_scale_needs_its_parent(self, tmp_path: Path) -> None:
+    def test_scale_review_needs_its_parent_object(self, tmp_path: Path) -> None:
         scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}}
         request = a_request(
             subResource="scale",
@@ -163,14 +161,14 @@ class TestExplain:
         told = run("policy", "explain", str(review), "--parent", str(parent), "--format", "json")
         assert json.loads(told.stdout)["verdict"] == "deny"
 
-    def test_what_is_no_review(self, tmp_path: Path) -> None:
+    def test_file_that_is_no_review_is_an_error(self, tmp_path: Path) -> None:
         result = run("policy", "explain", str(written(tmp_path / "x.json", "{}")))
         assert result.returncode == 1
         assert "not an admission.k8s.io/v1 AdmissionReview" in result.stderr
         assert "Traceback" not in result.stderr
 
 
-class TestTest:
+class TestPolicyTest:
     def cases(self, *expectations: dict[str, Any]) -> str:
         return json.dumps(
             {
@@ -181,14 +179,16 @@ class TestTest:
             }
         )
 
-    def test_what_is_as_expected_passes(self, edit: Path, tmp_path: Path) -> None:
+    def test_case_with_the_expected_verdict_passes(self, edit: Path, tmp_path: Path) -> None:
         expected = {"verdict": "deny", "clause": "guard", "engine": "flux", "says": "managed by"}
         written(edit.parent / "cases.yaml", self.cases(expected))
         result = run("policy", "test", str(tmp_path))
         assert result.returncode == 0
         assert result.stdout.endswith("1 passed, 0 failed\n")
 
-    def test_what_is_not_fails_and_says_how(self, edit: Path, tmp_path: Path) -> None:
+    def test_case_with_another_verdict_fails_with_the_difference(
+        self, edit: Path, tmp_path: Path
+    ) -> None:
         written(edit.parent / "cases.yaml", self.cases({"verdict": "allow"}, {"verdict": "deny"}))
         junit = tmp_path / "junit.xml"
         result = run("policy", "test", str(tmp_path), "--junit", str(junit))
@@ -197,7 +197,7 @@ class TestTest:
         suite = ET.fromstring(junit.read_bytes())  # noqa: S314 - written a moment ago
         assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
 
-    def test_a_policy_beside_the_cases_is_used(self, edit: Path, tmp_path: Path) -> None:
+    def test_policy_named_by_the_cases_is_used(self, edit: Path, tmp_path: Path) -> None:
         written(edit.parent / "policy.yaml", f"{HEAD}mode: audit")
         cases = json.loads(self.cases({"verdict": "allow", "mode": "audit"}))
         written(edit.parent / "cases.yaml", json.dumps(cases | {"policy": "policy.yaml"}))
@@ -212,25 +212,27 @@ class TestTest:
         ],
         ids=["not YAML", "not a case", "no review"],
     )
-    def test_a_case_that_cannot_be_run_is_an_error(self, tmp_path: Path, content: str) -> None:
+    def test_invalid_case_is_an_error(self, tmp_path: Path, content: str) -> None:
         written(tmp_path / "cases.yaml", content)
         result = run("policy", "test", str(tmp_path))
         assert result.returncode == 2
         assert "Traceback" not in result.stderr
 
-    def test_a_folder_without_cases_is_no_success(self, tmp_path: Path) -> None:
+    def test_folder_without_cases_is_an_error(self, tmp_path: Path) -> None:
         assert run("policy", "test", str(tmp_path)).returncode == 2
 
 
 class TestSimulate:
     @pytest.mark.parametrize("content", ["{", "[]", '{"kind": "Pod"}'])
-    def test_what_is_no_audit_log_is_said_with_its_line(self, tmp_path: Path, content: str) -> None:
+    def test_line_that_is_no_audit_event_is_reported_with_its_number(
+        self, tmp_path: Path, content: str
+    ) -> None:
         log = written(tmp_path / "audit.log", f"\n{content}\n")
         result = run("policy", "simulate", str(log))
         assert result.returncode == 1
         assert f"{log}:2: not" in result.stderr
 
-    def test_what_cannot_be_judged_is_counted_with_the_reason(self, tmp_path: Path) -> None:
+    def test_undecidable_events_are_counted_with_the_reason(self, tmp_path: Path) -> None:
         event = {
             "kind": "Event",
             "auditID": "1",
@@ -251,6 +253,6 @@ class TestSimulate:
         ]
 
 
-def test_the_published_schema_is_the_codes_own() -> None:
+def test_published_policy_schema_is_up_to_date() -> None:
     published = Path(__file__).parents[2] / "docs" / "policy.schema.json"
     assert run("policy", "schema").stdout == published.read_text()

@@ -65,8 +65,8 @@ def refused(minute: float, **differing: Any) -> Attempt:  # noqa: ANN401 - any f
     return wrote(minute, REPLICAS, new=7, verdict="deny", actor="developer", **differing)
 
 
-def test_a_ticket_s_report_has_what_was_refused_on_its_objects_in_its_time(desk: Desk) -> None:
-    """Who is refused has no ticket to name."""
+def test_report_by_ticket_includes_denials_on_its_objects_in_its_time(desk: Desk) -> None:
+    """A denied write has no ticket to name."""
     desk.recorded(
         refused(-120),
         refused(0),
@@ -86,7 +86,7 @@ def test_a_ticket_s_report_has_what_was_refused_on_its_objects_in_its_time(desk:
     assert [each["actor"] for each in narrowed["writes"]] == ["responder"]
 
 
-def test_what_differs_from_git_without_a_record_is_told(desk: Desk) -> None:
+def test_difference_to_git_without_a_record_is_unexplained(desk: Desk) -> None:
     desk.recorded(granted(1, REPLICAS, old=5, new=8))
     desk.holds(desk.git, replicas=8, paused=False)
     desk.holds(desk.live, replicas=8, paused=True)
@@ -97,7 +97,7 @@ def test_what_differs_from_git_without_a_record_is_told(desk: Desk) -> None:
     assert [each["path"] for each in told["obligations"]] == ["/spec/paused"]
 
 
-def test_where_nobody_compared_it_is_said(desk: Desk) -> None:
+def test_missing_comparison_with_git_is_reported_as_incomplete(desk: Desk) -> None:
     desk.recorded(granted(1, REPLICAS, old=5, new=8))
     desk.holds(desk.live, replicas=8)
     what = "what differs from Git without a record"
@@ -113,22 +113,22 @@ class TestSeveralClusters:
         desk.recorded(granted(2, REPLICAS, old=5, new=9), cluster="other")
         desk.holds(desk.live, replicas=8)
 
-    def test_what_one_has_live_says_nothing_of_another(self, desk: Desk) -> None:
+    def test_live_state_needs_the_cluster_option(self, desk: Desk) -> None:
         asked = desk.typed("--ticket", "INC-42", "--live", str(desk.live))
         assert asked.exit_code == 2
         assert "name one of the clusters with --cluster: other, test" in asked.output
         [write] = desk.told("--ticket", "INC-42", "--cluster", "test")["writes"]
         assert write["changes"][0]["live"] == "yes"
 
-    def test_where_nobody_looks_both_are_told_by_name(self, desk: Desk) -> None:
+    def test_objects_are_listed_with_their_cluster_with_no_live(self, desk: Desk) -> None:
         text = desk.typed("--ticket", "INC-42", "--no-live").stdout
         assert "Deployment shop/web in cluster test" in text
         assert "Deployment shop/web in cluster other" in text
         assert "no longer live" not in text
 
 
-def test_it_is_verified_by_the_key_at_hand(desk: Desk) -> None:
-    """Whoever wrote a chain with a key of their own must not pass for the webhook."""
+def test_chain_is_verified_by_the_trusted_key(desk: Desk) -> None:
+    """A chain that somebody wrote with a key of their own must not pass for the webhook's."""
     desk.recorded(granted(1, REPLICAS, old=5, new=8))
     asked = ("-n", "shop", "--verify")
     found = desk.told(*asked)["integrity"]

@@ -1,4 +1,4 @@
-"""`glasswarden review` on a ledger in a file: what it says, and what it could not know."""
+"""`glasswarden review` on a ledger in a file: what it reports, and what it could not know."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def document(ledger: str, *words: str) -> Any:  # noqa: ANN401 - any JSON value
     return json.loads(done.stdout)
 
 
-def test_it_reviews_a_week_by_itself(ledger: str) -> None:
+def test_review_covers_a_week_by_default(ledger: str) -> None:
     found = document(ledger)
     assert found["writes"] == {"now": 2, "before": 1}
     [repeated] = found["repeated"]
@@ -54,13 +54,13 @@ def test_it_reviews_a_week_by_itself(ledger: str) -> None:
     assert document(ledger, "--app", "other")["writes"] == {"now": 0, "before": 0}
 
 
-def test_it_says_what_it_could_not_know(ledger: str) -> None:
+def test_review_reports_what_was_not_inspected(ledger: str) -> None:
     done = review(ledger)
     assert "What is live was not looked at (--no-live)." in done.stdout
     assert "The history of findings is empty for both periods" in done.stdout
 
 
-def test_the_service_s_history_tells_what_came_back_and_whose_it_is(ledger: str) -> None:
+def test_recurring_findings_and_teams_are_read_from_the_history_of_the_service(ledger: str) -> None:
     with closing(open_history(ledger)) as history:
         term = history.lead("test", "one", NOW)
         for hours in (8, 6, 4):
@@ -74,17 +74,17 @@ def test_the_service_s_history_tells_what_came_back_and_whose_it_is(ledger: str)
     assert found["applications"][0]["team"] == "storefront"
 
 
-def test_a_file_s_name_chooses_the_format(ledger: str, tmp_path: Path) -> None:
+def test_format_is_chosen_by_the_file_extension(ledger: str, tmp_path: Path) -> None:
     for name, start in (("r.md", "# Drift review"), ("r.html", "<!doctype"), ("r.txt", "Drift")):
         assert review(ledger, "-o", str(tmp_path / name)).exit_code == 0
         assert (tmp_path / name).read_text().startswith(start)
 
 
-def test_a_period_must_have_begun(ledger: str) -> None:
+def test_period_in_the_future_is_a_usage_error(ledger: str) -> None:
     assert review(ledger, "--since", "2999-01-01").exit_code == 2
 
 
-def test_a_snapshot_stands_for_the_cluster(ledger: str, tmp_path: Path) -> None:
+def test_live_folder_replaces_the_cluster(ledger: str, tmp_path: Path) -> None:
     live = tmp_path / "live"
     live.mkdir()
     web = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 8}}
@@ -96,7 +96,7 @@ def test_a_snapshot_stands_for_the_cluster(ledger: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["drift"]["fields"] == 1
 
 
-def test_a_delegation_is_as_old_as_its_line_in_git(ledger: str, tmp_path: Path) -> None:
+def test_age_of_a_delegation_is_that_of_its_line_in_git(ledger: str, tmp_path: Path) -> None:
     live, policy = tmp_path / "live", tmp_path / "rules" / "policy.yaml"
     for folder in (live, policy.parent, tmp_path / "git"):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""What an audit log is counted as."""
+"""How the events of an audit log are counted."""
 
 import json
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ def an_event(day: int, replicas: int) -> str:
     )
 
 
-def test_what_happened_before_tells_what_objects_were_and_is_not_counted(tmp_path: Path) -> None:
+def test_events_before_the_period_give_the_old_objects_and_are_not_counted(tmp_path: Path) -> None:
     log = tmp_path / "audit.log"
     log.write_text("\n".join(an_event(day, replicas=day) for day in (1, 2, 3)))
     policy = enforced(DEFAULT)

@@ -24,7 +24,7 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
         ("0s", timedelta()),
     ],
 )
-def test_a_length_of_time_is_counted_back(text: str, duration: timedelta) -> None:
+def test_duration_is_subtracted_from_now(text: str, duration: timedelta) -> None:
     assert parse_moment(text, NOW) == NOW - duration
 
 
@@ -38,7 +38,7 @@ def test_a_length_of_time_is_counted_back(text: str, duration: timedelta) -> Non
         ("2026-02-28", datetime(2026, 2, 28, tzinfo=UTC)),
     ],
 )
-def test_a_moment(text: str, moment: datetime) -> None:
+def test_timestamp_is_converted_to_utc(text: str, moment: datetime) -> None:
     found = parse_moment(text, NOW)
     assert found == moment
     assert found.tzinfo is UTC
@@ -47,12 +47,12 @@ def test_a_moment(text: str, moment: datetime) -> None:
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "2026-13-01", "999999999w", "0001-01-01T00:00:00+10:00"]
 )
-def test_no_moment_is_refused_with_an_example(text: str) -> None:
+def test_invalid_time_is_rejected_with_an_example(text: str) -> None:
     with pytest.raises(TimeUnclear, match="try 2h, 7d or 2026-03-01T12:00:00Z"):
         parse_moment(text, NOW)
 
 
-def test_options_take_them_and_say_what_is_wrong() -> None:
+def test_option_types_convert_times_and_report_invalid_ones() -> None:
     @click.command()
     @click.option("--since", type=MOMENT)
     @click.option("--keep", type=DURATION)

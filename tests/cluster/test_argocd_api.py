@@ -96,7 +96,7 @@ def set_spec(cluster: ControlPlane, deployed: Application, spec: dict[str, Any])
     admin.kubectl("patch", APPLICATION, deployed.name, "-n", NAMESPACE, "--type=merge", "-p", patch)
 
 
-def test_each_field_that_argocd_sees_is_told_and_whose_it_is(shop: Shop) -> None:
+def test_each_field_that_argocd_sees_is_a_finding_with_its_manager(shop: Shop) -> None:
     shop.kubectl("set", "image", "deployment/web", "web=registry.example/web:by-hand")
     shop.kubectl("scale", "deployment/web", "--replicas=4")
     replicas, image = sorted(
@@ -111,7 +111,7 @@ def test_each_field_that_argocd_sees_is_told_and_whose_it_is(shop: Shop) -> None
     assert image["since"]
 
 
-def test_what_it_is_told_to_ignore_is_not_told(shop: Shop) -> None:
+def test_field_in_ignore_differences_is_no_finding(shop: Shop) -> None:
     pointers = {"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/replicas"]}
     set_spec(shop.cluster, shop.deployed, {"ignoreDifferences": [pointers]})
     shop.kubectl("scale", "deployment/web", "--replicas=4")
@@ -119,7 +119,7 @@ def test_what_it_is_told_to_ignore_is_not_told(shop: Shop) -> None:
     shop.sees(IMAGE)
 
 
-def test_secrets_stay_hidden_and_missing_objects_are_told(shop: Shop) -> None:
+def test_values_of_secrets_are_hidden_and_missing_objects_are_findings(shop: Shop) -> None:
     shop.kubectl("patch", "secret/db", "-p", '{"stringData": {"password": "letmein"}}')
     [secret] = shop.sees("/data/password")
     assert (secret["declared"], secret["live"]) == ("(hidden)", "(hidden)")
@@ -128,7 +128,9 @@ def test_secrets_stay_hidden_and_missing_objects_are_told(shop: Shop) -> None:
     assert (missing["object"]["kind"], missing["live"]) == ("Secret", None)
 
 
-def test_beside_git_each_field_is_listed_once(shop: Shop, git_repository: GitRepository) -> None:
+def test_field_seen_by_argocd_and_git_is_listed_once(
+    shop: Shop, git_repository: GitRepository
+) -> None:
     shop.kubectl("set", "image", "deployment/web", "web=registry.example/web:by-hand")
     shop.sees(IMAGE)
     where = ("--git", str(git_repository.folder), "--path", "shop", "-n", shop.namespace)
@@ -136,7 +138,7 @@ def test_beside_git_each_field_is_listed_once(shop: Shop, git_repository: GitRep
     assert [(each["field"], each["source"]) for each in found] == [(IMAGE, "git")]
 
 
-def test_whoever_edits_in_the_web_ui_has_a_name(shop: Shop) -> None:
+def test_person_who_edits_in_the_web_ui_is_named(shop: Shop) -> None:
     container = {"name": "web", "image": "registry.example/web:ui"}
     shop.edit_in_web_ui({"spec": {"template": {"spec": {"containers": [container]}}}})
     [image] = shop.sees(IMAGE)
@@ -144,7 +146,7 @@ def test_whoever_edits_in_the_web_ui_has_a_name(shop: Shop) -> None:
     assert f"for {PERSON} as it says" in image["reason"]
 
 
-def test_that_all_applications_are_for_other_clusters_is_said(shop: Shop) -> None:
+def test_applications_of_other_clusters_only_are_reported_as_incomplete(shop: Shop) -> None:
     said = shop.drift("--argocd-cluster", "elsewhere")
     assert said["findings"] == []
     assert said["incomplete"] == [
@@ -156,17 +158,17 @@ def test_that_all_applications_are_for_other_clusters_is_said(shop: Shop) -> Non
     ]
 
 
-def test_what_does_not_answer_is_said_in_a_sentence(shop: Shop) -> None:
+def test_unreachable_argocd_is_reported_in_a_sentence(shop: Shop) -> None:
     where = ("--kubeconfig", str(shop.cluster.kubeconfig("admin")))
     result = CliRunner().invoke(main, ["drift", "--argocd", "http://127.0.0.1:1", *where])
     assert result.exit_code == 2
     assert "did not answer" in result.stderr
 
 
-class TestWithoutItsApi:
+class TestWithoutArgoCDApi:
     """`--argocd core`: by the Applications, and by what was applied last."""
 
-    def test_the_fields_are_told_of_what_is_out_of_sync(self, shop: Shop) -> None:
+    def test_fields_of_objects_out_of_sync_are_findings(self, shop: Shop) -> None:
         shop.kubectl("set", "image", "deployment/web", "web=registry.example/web:by-hand")
         shop.kubectl("delete", "secret/db")
         shop.sees("/", IMAGE)
@@ -177,7 +179,7 @@ class TestWithoutItsApi:
         }
         assert {each["source"] for each in found} == {"argocd-core"}
 
-    def test_of_what_is_applied_server_side_the_object_is_told(self, shop: Shop) -> None:
+    def test_object_applied_server_side_is_one_finding(self, shop: Shop) -> None:
         shop.kubectl("set", "image", "deployment/web", "web=registry.example/web:by-hand")
         name = "kubectl.kubernetes.io/last-applied-configuration"
         shop.kubectl("annotate", "deployment/web", f"{name}-")

@@ -74,8 +74,8 @@ def webhook_flags(folder: Path, server: str, authority: Path) -> tuple[str, ...]
 
 @pytest.mark.cluster
 @pytest.mark.usefixtures("_programs")
-def test_what_the_file_has_the_intake_has_too(tmp_path: Path) -> None:
-    """Also what happened while the intake was away for a moment, and each event once."""
+def test_intake_stores_every_event_of_the_audit_log_file_once(tmp_path: Path) -> None:
+    """Also what happened while the intake was unavailable for a moment."""
     certificates = issue_into(tmp_path / "certs", [LOOPBACK], datetime.now(UTC))
     tokens = tmp_path / "tokens"
     tokens.write_text(f"{NEXT_TOKEN}\n{TOKEN}\n")
@@ -108,8 +108,8 @@ def ids_in(store: EventStore, tell: Tell = refuse) -> list[str]:
 
 @pytest.mark.cluster
 @pytest.mark.usefixtures("_programs")
-def test_the_service_finds_what_is_delivered_to_it(tmp_path: Path) -> None:
-    """One of the emergency group writes past the webhook, and is an open finding soon after."""
+def test_service_finds_a_bypass_in_delivered_events(tmp_path: Path) -> None:
+    """A member of the emergency group bypasses the webhook, and is an open finding soon after."""
     tokens, policy = tmp_path / "tokens", tmp_path / "policy.yaml"
     tokens.write_text(TOKEN)
     head = "apiVersion: glasswarden.io/v1\nkind: Policy\n"

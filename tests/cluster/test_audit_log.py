@@ -1,4 +1,4 @@
-"""Every way past the webhook on the real API server: each is found in its log, and named right."""
+"""Every way past the webhook on the real API server: each is found in the log with its actor."""
 
 import json
 import subprocess
@@ -48,7 +48,7 @@ def found(story: Story, log: Path, *words: str) -> list[dict[str, Any]]:
     return findings
 
 
-def test_the_log_tells_who_got_past_the_webhook_and_how(story: Story, log: Path) -> None:
+def test_audit_log_names_who_bypassed_the_webhook_and_how(story: Story, log: Path) -> None:
     told = [
         (each["object"]["kind"], each["object"]["name"], each["link"]["actor"], each["response"])
         for each in found(story, log)
@@ -69,10 +69,10 @@ def test_the_log_tells_who_got_past_the_webhook_and_how(story: Story, log: Path)
     ]
 
 
-def test_every_drifted_field_has_its_cause(
+def test_every_drifted_field_is_attributed_by_ledger_and_audit_log(
     story: Story, log: Path, cluster: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
-    """By the ledger who posed as the responder, by the log who got past, against the cluster."""
+    """The ledger names who impersonated the responder, the log who bypassed the webhook."""
     for name in ("web", "api", "old"):
         text = json.dumps(by_flux(deployment(name, namespace), "shop"))
         (tmp_path / f"{name}.json").write_text(text)
@@ -103,7 +103,7 @@ def test_every_drifted_field_has_its_cause(
     assert {link["address"] for link in links.values() if link["actor"]} == {"127.0.0.1"}
 
 
-def test_blame_names_them_line_by_line(
+def test_blame_names_bypassing_and_impersonating_actors(
     story: Story, log: Path, cluster: ControlPlane, namespace: str
 ) -> None:
     command = [*GLASSWARDEN, "blame", "deployment/web", "-n", namespace]
@@ -118,7 +118,7 @@ def test_blame_names_them_line_by_line(
     assert lines["image: registry.example/web:4"].startswith("developer ")
 
 
-def test_a_report_says_who_posed_and_what_has_no_record(
+def test_report_names_impersonators_and_writes_without_a_record(
     story: Story, log: Path, namespace: str
 ) -> None:
     command = [*GLASSWARDEN, "report", "--namespace", namespace, "--ledger", story.guard.ledger]

@@ -1,4 +1,4 @@
-"""From a hotfix by hand to Git, on the real API server: break the glass, backport, no drift."""
+"""From a hotfix by hand to Git, on the real API server: use break-glass, backport, no drift."""
 
 import json
 import subprocess
@@ -98,7 +98,7 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_a_hotfix_comes_home_and_drift_is_gone(incident: Incident, repository: Path) -> None:
+def test_backported_hotfix_leaves_no_drift(incident: Incident, repository: Path) -> None:
     where = ("-n", incident.namespace)
     place = ("--path", "prod")
     patch = repository.parent / "hotfix.patch"
@@ -124,7 +124,7 @@ def test_a_hotfix_comes_home_and_drift_is_gone(incident: Incident, repository: P
     assert "In Git already:" in again.stderr
 
 
-def test_a_branch_gets_the_commit_and_nothing_else_is_touched(
+def test_backport_commits_to_the_branch_and_changes_nothing_else(
     incident: Incident, repository: Path
 ) -> None:
     (repository / "prod" / "notes.txt").write_text("not committed\n")
@@ -144,7 +144,7 @@ def test_a_branch_gets_the_commit_and_nothing_else_is_touched(
     assert "exists; choose another name" in incident.ask(*asked).stderr
 
 
-def test_the_review_says_what_happened(incident: Incident, repository: Path) -> None:
+def test_review_summarizes_the_incident(incident: Incident, repository: Path) -> None:
     where = ("--git", str(repository), "--path", "prod", "-n", incident.namespace)
     done = incident.ask("review", *where, "--format", "json")
     assert done.returncode == 0, done.stderr

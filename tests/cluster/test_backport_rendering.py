@@ -199,7 +199,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("files", "fields", "expected"), CASES.values(), ids=CASES)
-def test_an_overlay_takes_it_where_it_owns_it(
+def test_overlay_is_changed_where_it_owns_the_field(
     tmp_path: Path,
     files: dict[str, str],
     fields: list[tuple[str, object]],
@@ -234,7 +234,7 @@ GENERATORS = {
 
 
 @pytest.mark.parametrize(("generator", "files", "expected"), GENERATORS.values(), ids=GENERATORS)
-def test_a_generated_configmap_gets_it_from_its_generator(
+def test_generated_configmap_is_changed_in_its_generator(
     tmp_path: Path, generator: str, files: dict[str, str], expected: list[str]
 ) -> None:
     """The object is then another one, named by another hash; whoever refers to it follows."""
@@ -249,7 +249,7 @@ def test_a_generated_configmap_gets_it_from_its_generator(
     assert [line for line in changed_lines(outcome) if "No newline" not in line] == expected
 
 
-def test_a_base_s_generator_is_merged_into(tmp_path: Path) -> None:
+def test_generator_of_the_base_is_merged_into_by_the_overlay(tmp_path: Path) -> None:
     base = "configMapGenerator:\n- name: settings\n  literals: [mode=calm, a=b]\n"
     files = {"base/kustomization.yaml": base, PROD: "resources:\n- ../base\n"}
     outcome = back(written(tmp_path, files), "prod", ("/data/mode", "alert"), name="settings")
@@ -263,7 +263,7 @@ def test_a_base_s_generator_is_merged_into(tmp_path: Path) -> None:
     ]
 
 
-def test_what_would_change_other_objects_too_is_taken_back(tmp_path: Path) -> None:
+def test_change_that_would_affect_other_objects_is_reverted(tmp_path: Path) -> None:
     other = WEB.replace("name: web", "name: other").replace("app: web", "app: other")
     files = {
         PROD: "resources: [web.yaml, other.yaml]\n"
@@ -277,7 +277,7 @@ def test_what_would_change_other_objects_too_is_taken_back(tmp_path: Path) -> No
     assert "kustomization.yaml, images[0]: it would also change other fields" in why
 
 
-def test_a_deletion_is_said_and_done_only_on_request(tmp_path: Path) -> None:
+def test_deletion_is_reported_and_backported_only_with_prune(tmp_path: Path) -> None:
     folder = written(tmp_path, BASE | {PROD: "resources:\n- ../base\n"})
     said = back(folder, "prod", ("/", GONE))
     assert reasons(said) == ["the object was deleted by hand; --prune deletes it from Git too"]
@@ -286,7 +286,7 @@ def test_a_deletion_is_said_and_done_only_on_request(tmp_path: Path) -> None:
     assert "+$patch: delete" in changed_lines(done)
 
 
-def test_a_deletion_takes_the_overlay_s_own_file_with_it(tmp_path: Path) -> None:
+def test_deletion_removes_the_file_of_the_overlay(tmp_path: Path) -> None:
     settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
     resources = "resources:\n- web.yaml\n- settings.yaml\n"
     files = {PROD: resources, "prod/web.yaml": WEB, "prod/settings.yaml": settings}
@@ -361,7 +361,7 @@ CHART_CASES = {
 
 
 @pytest.mark.parametrize(("fields", "expected"), CHART_CASES.values(), ids=CHART_CASES)
-def test_a_chart_takes_it_in_the_value_it_comes_from(
+def test_chart_is_changed_in_the_value_that_renders_the_field(
     tmp_path: Path, fields: list[tuple[str, object]], expected: list[str]
 ) -> None:
     outcome = back(written(tmp_path, CHART), "chart", *fields)
@@ -369,7 +369,7 @@ def test_a_chart_takes_it_in_the_value_it_comes_from(
     assert changed_lines(outcome) == ["chart/values.yaml", *expected]
 
 
-def test_the_environment_s_values_are_changed_not_the_chart_s(tmp_path: Path) -> None:
+def test_values_of_the_environment_are_changed_and_not_those_of_the_chart(tmp_path: Path) -> None:
     prod = "# production\nimage: {tag: '7'}\n"
     folder = written(tmp_path, CHART | {"env/prod.yaml": prod})
     fields = [(IMAGE, "registry.example/web:8"), (REPLICAS, 5)]
@@ -388,7 +388,9 @@ def test_the_environment_s_values_are_changed_not_the_chart_s(tmp_path: Path) ->
     [(ENV.format("FIXED"), "two"), (ENV.format("LEVEL"), "WARN")],
     ids=["written in the template", "changed on the way"],
 )
-def test_a_value_is_never_guessed(tmp_path: Path, field: tuple[str, object]) -> None:
+def test_value_that_the_template_computes_is_not_guessed(
+    tmp_path: Path, field: tuple[str, object]
+) -> None:
     outcome = back(written(tmp_path, CHART), "chart", field)
     assert outcome.tree.changed == {}
     assert len(reasons(outcome)) == 1

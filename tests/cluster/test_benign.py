@@ -1,4 +1,4 @@
-"""A policy that calls an undo harmless lets the real one through, and nothing that applies."""
+"""A policy that lists rollout-undo as benign allows the real undo, and nothing that applies."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -39,13 +39,13 @@ def is_rolled_out(guard: Guard, namespace: str, revision: str) -> bool:
     return bool(metadata.get("annotations", {}).get(REVISION) == revision)
 
 
-def test_an_undo_is_allowed_and_recorded(guard: Guard, shop: str) -> None:
+def test_benign_rollout_undo_is_allowed_and_recorded(guard: Guard, shop: str) -> None:
     guard.cluster.as_("developer").kubectl("rollout", "undo", WEB, "-n", shop)
     [record] = guard.records_in(shop)
     assert (record.verdict, record.clause) == ("allow", "benign")
 
 
-def test_an_apply_is_not_although_its_manager_has_the_same_name(guard: Guard, shop: str) -> None:
+def test_apply_with_the_manager_name_of_an_undo_is_denied(guard: Guard, shop: str) -> None:
     manifest = by_flux(deployment("web", shop), "shop")
     [container] = manifest["spec"]["template"]["spec"]["containers"]
     container["image"] = "registry.example/web:3"

@@ -70,7 +70,7 @@ def replicas(guard: Guard, namespace: str) -> int:
     return found
 
 
-def test_break_and_do_it_in_one_step(guard: Guard, web: str) -> None:
+def test_break_with_a_command_grants_and_runs_it(guard: Guard, web: str) -> None:
     responder = guard.cluster.as_("responder")
     done = typed(
         responder, "break", "deploy/web", "-n", web, *ASKED, "--ttl", "45m",
@@ -86,7 +86,7 @@ def test_break_and_do_it_in_one_step(guard: Guard, web: str) -> None:
     assert (used.ticket, used.actor, used.inferred_verb) == ("INC-42", "responder", "scale")
 
 
-def test_status_extend_and_close(guard: Guard, web: str) -> None:
+def test_status_extend_and_close_follow_a_grant(guard: Guard, web: str) -> None:
     responder = guard.cluster.as_("responder")
     assert "no grant is in force" in typed(responder, "status", "deploy/web", "-n", web).stdout
     assert typed(responder, "extend", "deploy/web", "-n", web, "--ttl", "1h").returncode == 1
@@ -108,7 +108,7 @@ def test_status_extend_and_close(guard: Guard, web: str) -> None:
     assert denied.returncode != 0
 
 
-def test_what_became_of_it_can_be_said_after_its_end(guard: Guard, web: str) -> None:
+def test_close_sets_the_outcome_of_an_expired_grant(guard: Guard, web: str) -> None:
     responder, target = guard.cluster.as_("responder"), ("deploy/web", "-n", web)
     typed(responder, "break", *target, *ASKED, "--ttl", "3s",
           "--", "scale", "deploy/web", "--replicas=8")  # fmt: skip
@@ -128,7 +128,7 @@ def test_what_became_of_it_can_be_said_after_its_end(guard: Guard, web: str) -> 
     ]
 
 
-def test_somebody_elses_grant(guard: Guard, web: str) -> None:
+def test_break_reports_the_open_grant_of_another_person(guard: Guard, web: str) -> None:
     responder, target = guard.cluster.as_("responder"), ("deploy/web", "-n", web)
     typed(responder, "break", *target, *ASKED)
     lead = guard.cluster.as_("lead")
@@ -136,7 +136,7 @@ def test_somebody_elses_grant(guard: Guard, web: str) -> None:
     assert "it is open already, for responder" in refused.stderr
 
 
-def test_under_a_grant_on_the_namespace(guard: Guard, web: str) -> None:
+def test_namespace_grant_covers_a_deployment_and_is_shown_by_status(guard: Guard, web: str) -> None:
     responder, target = guard.cluster.as_("responder"), ("deploy/web", "-n", web)
     typed(responder, "break", f"namespace/{web}", *ASKED, "--", "-n", web, "scale", "deploy/web",
           "--replicas=8")  # fmt: skip
@@ -148,13 +148,13 @@ def test_under_a_grant_on_the_namespace(guard: Guard, web: str) -> None:
     assert "open until" not in shown
 
 
-def test_who_may_not_is_told_why(guard: Guard, web: str) -> None:
+def test_break_without_a_rule_is_denied_with_the_reason(guard: Guard, web: str) -> None:
     refused = typed(guard.cluster.as_("outsider"), "break", "deploy/web", "-n", web, *ASKED)
     assert refused.returncode == 1
     assert "denied the request" in refused.stderr
 
 
-def test_a_second_person_approves(guard: Guard, web: str) -> None:
+def test_break_waits_for_the_approval_of_a_second_person(guard: Guard, web: str) -> None:
     responder, lead = guard.cluster.as_("responder"), guard.cluster.as_("lead")
     target = ("deploy/guarded-web", "-n", web)
     asked = typed(responder, "break", *target, *ASKED)
@@ -167,7 +167,7 @@ def test_a_second_person_approves(guard: Guard, web: str) -> None:
     assert "responder, INC-42" in approved.stdout
 
 
-def test_a_word_that_names_no_object(guard: Guard) -> None:
+def test_argument_that_names_no_object_is_a_usage_error(guard: Guard) -> None:
     failed = typed(guard.cluster.as_("responder"), "status", "web")
     assert failed.returncode == 2
     assert "such as deploy/web" in failed.stderr

@@ -1,4 +1,4 @@
-"""Break-glass with real kubectl on the real API server: the ways in, the forgeries, the way out."""
+"""Break-glass with real kubectl on the real API server: grants, forged stamps, and their end."""
 
 import json
 import time
@@ -111,7 +111,7 @@ def done(result: Result) -> str:
     return result.stderr
 
 
-def test_the_denial_shows_the_command_to_copy(web: Web, namespace: str) -> None:
+def test_denial_shows_the_break_command_to_copy(web: Web, namespace: str) -> None:
     message = refused(web.image("responder", "2"))
     command = f"kubectl glasswarden break deployment/web -n {namespace} --ticket TICKET"
     assert f'To break the glass:\n  {command} --reason "REASON" --ttl 30m\n' in message
@@ -120,7 +120,9 @@ def test_the_denial_shows_the_command_to_copy(web: Web, namespace: str) -> None:
     )
 
 
-def test_asking_and_changing_in_one_write(web: Web, guard: Guard, namespace: str) -> None:
+def test_request_and_change_in_one_write_are_allowed(
+    web: Web, guard: Guard, namespace: str
+) -> None:
     patch = {
         "metadata": {"annotations": {f"{PREFIX}{name}": text for name, text in ASK.items()}},
         "spec": {"replicas": 5},
@@ -133,7 +135,7 @@ def test_asking_and_changing_in_one_write(web: Web, guard: Guard, namespace: str
     assert [change.path for change in record.changes] == ["/spec/replicas"]
 
 
-def test_annotating_first_then_editing(web: Web) -> None:
+def test_edit_after_an_annotated_request_is_allowed(web: Web) -> None:
     done(web.annotate("responder", **ASK))
     before = web.annotations["grant"]
     done(web.kubectl("responder", "edit", "deployment/web", editor=MORE_REPLICAS))
@@ -143,7 +145,7 @@ def test_annotating_first_then_editing(web: Web) -> None:
     assert "the grant for INC-42 is responder's" in refused(web.image("developer", "3"))
 
 
-def test_a_server_side_apply_of_some_fields(web: Web) -> None:
+def test_server_side_apply_of_some_fields_is_allowed_under_a_grant(web: Web) -> None:
     done(web.annotate("responder", **ASK))
     fields = {
         "apiVersion": "apps/v1",
@@ -156,7 +158,7 @@ def test_a_server_side_apply_of_some_fields(web: Web) -> None:
     assert web.object["spec"]["replicas"] == 7
 
 
-def test_scale(web: Web) -> None:
+def test_scale_is_allowed_under_a_grant_to_its_holder_only(web: Web) -> None:
     refused(web.scale("responder", 9))
     done(web.annotate("responder", **ASK))
     done(web.scale("responder", 9))  # at once: before it is refused, the object is read again
@@ -164,13 +166,15 @@ def test_scale(web: Web) -> None:
     assert "the grant for INC-42 is responder's" in refused(web.scale("developer", 1))
 
 
-def test_a_deletion_that_the_rule_does_not_name(web: Web) -> None:
+def test_delete_is_denied_where_the_rule_does_not_name_it(web: Web) -> None:
     done(web.annotate("responder", **ASK))
     message = refused(web.kubectl("responder", "delete", "deployment/web"))
     assert "the grant for INC-42 does not cover delete: rule 'responders' does not name" in message
 
 
-def test_a_deletion_that_it_names(web: Web, flux_account: Caller, namespace: str) -> None:
+def test_delete_is_allowed_where_the_rule_names_it(
+    web: Web, flux_account: Caller, namespace: str
+) -> None:
     old = by_flux(deployment("old-web", namespace), "shop")
     flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=old)
     web.target = "deployment/old-web"
@@ -179,7 +183,7 @@ def test_a_deletion_that_it_names(web: Web, flux_account: Caller, namespace: str
     done(web.kubectl("responder", "delete", "deployment/old-web"))
 
 
-def test_rules_refuse_with_what_would_pass(web: Web) -> None:
+def test_request_is_denied_with_what_the_rule_requires(web: Web) -> None:
     for texts, why in (
         ({**ASK, "ticket": "none"}, "the ticket 'none' does not match INC-[0-9]+"),
         ({**ASK, "reason": "broken"}, "a reason has at least 10 characters"),
@@ -192,7 +196,7 @@ def test_rules_refuse_with_what_would_pass(web: Web) -> None:
     assert web.annotations == {}
 
 
-def test_a_closed_field(web: Web) -> None:
+def test_closed_field_is_denied_under_a_grant(web: Web) -> None:
     done(web.annotate("responder", **ASK))
     message = refused(
         web.kubectl("responder", "set", "serviceaccount", "deployment/web", "default")
@@ -200,7 +204,7 @@ def test_a_closed_field(web: Web) -> None:
     assert "/spec/template/spec/serviceAccountName stays closed even under a grant" in message
 
 
-def test_a_second_person_approves(web: Web) -> None:
+def test_request_needs_the_approval_of_a_second_person(web: Web) -> None:
     told = done(web.annotate("developer", **ASK | {"ticket": "CHG-7"}))
     assert "for group leads to approve:" in told
     assert web.annotations["approval"] == "pending"
@@ -215,7 +219,7 @@ def test_a_second_person_approves(web: Web) -> None:
     assert "the grant for CHG-7 is developer's" in refused(web.image("lead", "3"))
 
 
-def test_it_ends_by_itself(web: Web) -> None:
+def test_grant_expires_by_itself(web: Web) -> None:
     done(web.annotate("responder", **ASK | {"ttl": "3s"}))
     done(web.image("responder", "2"))
     time.sleep(3.1)
@@ -225,7 +229,7 @@ def test_it_ends_by_itself(web: Web) -> None:
     assert web.annotations == {}
 
 
-def test_extending_and_closing(web: Web) -> None:
+def test_grant_is_extended_and_closed_by_its_holder(web: Web) -> None:
     done(web.annotate("responder", **ASK))
     assert "may write to" in done(web.annotate("responder", ttl="2h"))
     assert "may not end a grant" in refused(web.annotate("outsider", reason=None))
@@ -235,7 +239,7 @@ def test_extending_and_closing(web: Web) -> None:
     refused(web.image("responder", "2"))
 
 
-def test_a_stamp_written_by_hand(web: Web) -> None:
+def test_stamp_written_by_hand_is_rejected(web: Web) -> None:
     done(web.annotate("responder", **ASK))
     token = web.annotations["grant"]
     assert "its stamp does not count: it is no token" in refused(
@@ -247,7 +251,9 @@ def test_a_stamp_written_by_hand(web: Web) -> None:
     assert "it was issued for another write" in refused(web.annotate("responder", grant=token))
 
 
-def test_a_stamp_copied_to_another_object(web: Web, flux_account: Caller, namespace: str) -> None:
+def test_stamp_copied_to_another_object_is_rejected(
+    web: Web, flux_account: Caller, namespace: str
+) -> None:
     other = by_flux(deployment("api", namespace), "shop")
     flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=other)
     done(web.annotate("responder", **ASK))
@@ -256,7 +262,7 @@ def test_a_stamp_copied_to_another_object(web: Web, flux_account: Caller, namesp
     assert "it was issued for another object" in refused(web.annotate("responder", grant=token))
 
 
-def test_a_dry_run_gives_nothing_away(web: Web) -> None:
+def test_token_of_a_dry_run_is_rejected(web: Web) -> None:
     shown = web.annotate("responder", "--dry-run=server", "-o", "json", **ASK).json()
     token = shown["metadata"]["annotations"][f"{PREFIX}grant"]
     assert web.annotations == {}
@@ -276,7 +282,7 @@ def test_a_grant_on_a_namespace_is_stamped_and_labelled(web: Web, namespace: str
     assert "it was issued for another write" in refused(web.annotate("responder", grant=token))
 
 
-def test_without_the_mutating_webhook_nobody_gets_in(
+def test_request_without_the_mutating_webhook_is_denied(
     web: Web, guard: Guard, request: pytest.FixtureRequest
 ) -> None:
     both: Any = webhook_configuration(guard.url, guard.certificates.authority, guard.policy)
@@ -302,7 +308,7 @@ def test_without_the_mutating_webhook_nobody_gets_in(
     refused(web.annotate("responder", **ASK, grant=token))
 
 
-def test_git_brings_no_stamp_back_while_the_mutating_webhook_is_away(
+def test_stamp_from_git_grants_nothing_without_the_mutating_webhook(
     web: Web, guard: Guard, flux_account: Caller, request: pytest.FixtureRequest
 ) -> None:
     both: Any = webhook_configuration(guard.url, guard.certificates.authority, guard.policy)
@@ -327,7 +333,9 @@ def test_git_brings_no_stamp_back_while_the_mutating_webhook_is_away(
     assert "it was applied, from Git or by hand" in refused(web.image("responder", "2"))
 
 
-def test_the_reconciler_goes_on_meanwhile(web: Web, flux_account: Caller) -> None:
+def test_reconciler_applies_and_keeps_the_stamp_under_a_grant(
+    web: Web, flux_account: Caller
+) -> None:
     done(web.annotate("responder", **ASK))
     before = web.annotations
     manifest = by_flux(deployment("web", web.namespace, replicas=4), "shop")

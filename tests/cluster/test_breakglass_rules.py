@@ -90,7 +90,7 @@ def stamp_on(web: Web) -> Stamp:
     return found
 
 
-def test_out_of_hours(make: Make) -> None:
+def test_rule_denies_outside_of_its_hours(make: Make) -> None:
     when = f"by rule 'by-day', responder may break the glass on {ANOTHER_DAY} from 09:00 to 10:00"
     web = make("by-day")
     assert when in refused(web.annotate("responder", **ASK))
@@ -98,24 +98,24 @@ def test_out_of_hours(make: Make) -> None:
 
 
 @pytest.mark.parametrize("name", ["by-kind", "label-web", "app-web"])
-def test_a_rule_is_about_some_objects_only(make: Make, name: str) -> None:
+def test_rule_does_not_cover_objects_outside_its_selectors(make: Make, name: str) -> None:
     message = refused(make(name).annotate("responder", **ASK))
     assert "no rule lets responder break the glass here" in message
 
 
-def test_by_label(make: Make) -> None:
+def test_rule_covers_objects_by_label(make: Make) -> None:
     web = make("label-web", tier="front")
     done(web.annotate("responder", **ASK))
     done(labelled(web, "responder", "1"))
 
 
-def test_by_application(make: Make) -> None:
+def test_rule_covers_objects_by_application(make: Make) -> None:
     web = make("app-web", app="pay")
     done(web.annotate("responder", **ASK))
     done(labelled(web, "responder", "1"))
 
 
-def test_a_closed_kind(make: Make) -> None:
+def test_closed_kind_is_denied_without_a_break_command(make: Make) -> None:
     web = make("kind-web")
     why = "by rule 'closed-kind', objects of kind Deployment stay closed"
     assert why in refused(web.annotate("responder", **ASK))
@@ -124,7 +124,7 @@ def test_a_closed_kind(make: Make) -> None:
     assert "glasswarden break" not in message
 
 
-def test_a_grant_that_is_shared_in_the_group(make: Make) -> None:
+def test_shared_grant_covers_the_group_and_nobody_else(make: Make) -> None:
     web = make("shared")
     done(web.annotate("developer", **ASK))
     done(labelled(web, "lead", "1"))
@@ -133,7 +133,7 @@ def test_a_grant_that_is_shared_in_the_group(make: Make) -> None:
     assert "gives a reason of their own: this one is developer's" in message
 
 
-def test_so_many_at_once_and_no_more(make: Make) -> None:
+def test_limit_of_open_grants_denies_a_request(make: Make) -> None:
     one, other = make("few-1"), make("few-2")
     done(one.annotate("responder", **ASK))
     message = refused(other.annotate("responder", **ASK))
@@ -142,7 +142,7 @@ def test_so_many_at_once_and_no_more(make: Make) -> None:
     done(other.annotate("responder", **ASK))
 
 
-def test_nor_by_way_of_an_approval(make: Make) -> None:
+def test_limit_of_open_grants_denies_an_approval(make: Make) -> None:
     one, other = make("approved-1"), make("approved-2")
     for web in (one, other):
         done(web.annotate("developer", **ASK))
@@ -151,7 +151,7 @@ def test_nor_by_way_of_an_approval(make: Make) -> None:
     assert "by rule 'approved', a namespace has at most 1 grants open at once" in message
 
 
-def test_an_approval_that_comes_too_late(make: Make) -> None:
+def test_late_approval_is_denied(make: Make) -> None:
     web = make("soon")
     done(web.annotate("developer", **ASK))
     request = request_id(web)
@@ -165,7 +165,7 @@ def posing(web: Web, name: str, group: str, *more: str, **texts: str) -> Result:
     return web.annotate("admin", *posed, **texts)
 
 
-def test_an_approver_who_is_seen_to_be_the_requester(make: Make) -> None:
+def test_approval_by_the_requester_under_another_name_is_denied(make: Make) -> None:
     web = make("approved-1")
     done(posing(web, "boss", "developers", "--as-uid=5ea1", **ASK))
     request = request_id(web)
@@ -179,7 +179,7 @@ def test_an_approver_who_is_seen_to_be_the_requester(make: Make) -> None:
     done(posing(web, "lead", "leads", approve=request))
 
 
-def test_expired_by_a_second(make: Make) -> None:
+def test_grant_covers_no_write_after_its_expiry(make: Make) -> None:
     web = make("web")
     done(web.annotate("responder", **ASK | {"ttl": "4s"}))
     done(web.scale("responder", 4))
@@ -193,7 +193,7 @@ def test_expired_by_a_second(make: Make) -> None:
         assert "the grant for INC-42 expired at" in refused(late)
 
 
-def test_a_token_with_another_ticket(make: Make) -> None:
+def test_token_with_an_edited_ticket_is_rejected(make: Make) -> None:
     web = make("web")
     done(web.annotate("responder", **ASK))
     payload, key, mac = web.annotations["grant"].split(".")
@@ -203,22 +203,22 @@ def test_a_token_with_another_ticket(make: Make) -> None:
     assert "its signature does not fit its content" in message
 
 
-def test_a_token_of_another_person(make: Make) -> None:
+def test_token_of_another_person_is_rejected(make: Make) -> None:
     web = make("web")
     shown = web.annotate("responder", "--dry-run=server", "-o", "json", **ASK).json()
     token = shown["metadata"]["annotations"][f"{PREFIX}grant"]
     assert "it was issued to somebody else" in refused(web.annotate("developer", grant=token))
 
 
-def test_a_token_of_another_object(make: Make) -> None:
+def test_token_of_another_object_is_rejected(make: Make) -> None:
     web, other = make("web"), make("careful")
     done(web.annotate("responder", **ASK))
     token = web.annotations["grant"]
     assert "issued for another object" in refused(other.annotate("responder", grant=token))
 
 
-class TestNamespaces:
-    def test_the_first_rule_for_an_object_counts(self, make: Make, namespace: str) -> None:
+class TestNamespaceGrants:
+    def test_first_rule_for_an_object_applies(self, make: Make, namespace: str) -> None:
         web, careful = make("web"), make("careful")
         on_namespace(web, namespace, "1h")
         done(web.scale("responder", 4))
@@ -228,7 +228,7 @@ class TestNamespaces:
         found = web.cluster.get("deployment/careful", *place)
         assert found["spec"]["replicas"] == 3
 
-    def test_after_its_end_nothing_is_covered(self, make: Make, namespace: str) -> None:
+    def test_expired_grant_covers_no_write(self, make: Make, namespace: str) -> None:
         web = make("web")
         on_namespace(web, namespace, "5s")
         done(web.image("responder", "2"))
@@ -236,7 +236,7 @@ class TestNamespaces:
         for late in (web.image("responder", "3"), web.scale("responder", 5)):
             assert "the grant for INC-42 expired at" in refused(late)
 
-    def test_a_prune_after_a_scale_waits(
+    def test_prune_of_a_scaled_object_is_held(
         self, make: Make, flux_account: Caller, namespace: str
     ) -> None:
         web, other = make("web"), make("careful")

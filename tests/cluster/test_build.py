@@ -1,4 +1,4 @@
-"""The build's own reasoning: names in the cache, versions of Go, and what a failure says."""
+"""The build's own logic: names in the cache, versions of Go, and the messages of a failure."""
 
 import sys
 from pathlib import Path
@@ -28,19 +28,19 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Module:
 
 
 @pytest.mark.parametrize("file", ["go.mod", "go.sum"])
-def test_the_cache_key_follows_the_contents(toy: Module, file: str) -> None:
+def test_cache_key_changes_with_the_module_files(toy: Module, file: str) -> None:
     before = toy.built
     with (toy.folder / file).open("a") as opened:
         opened.write("// another line\n")
     assert toy.built != before
 
 
-def test_the_cache_key_follows_the_recipe(toy: Module) -> None:
+def test_cache_key_changes_with_the_build_flags(toy: Module) -> None:
     told_its_version = Module(toy.name, toy.source, toy.programs, versioned=True)
     assert told_its_version.built != toy.built
 
 
-def test_a_module_knows_its_versions(toy: Module) -> None:
+def test_versions_are_read_from_the_go_module(toy: Module) -> None:
     assert toy.version == "v1.2.3"
     assert toy.go_version == "1.25.5"
 
@@ -54,7 +54,7 @@ def test_every_program_is_a_tool_of_its_module(modules: tuple[Module, ...]) -> N
         assert module.version.startswith("v")
 
 
-def test_the_cache_is_where_the_environment_says(
+def test_cache_folder_follows_the_environment_variables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
@@ -84,7 +84,7 @@ def test_versions_of_go_are_compared_as_numbers(version: str, needed: str, enoug
     assert is_at_least(version, needed) is enough
 
 
-def test_a_go_that_is_new_enough_is_the_machines_own(
+def test_installed_go_is_used_when_it_is_new_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = tmp_path / "go"
@@ -95,7 +95,7 @@ def test_a_go_that_is_new_enough_is_the_machines_own(
     assert find_go("1.26.0") == own
 
 
-def test_programs_of_kubebuilder_assets_are_taken_as_they_are(
+def test_programs_of_kubebuilder_assets_are_used_without_a_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GLASSWARDEN_CACHE", str(tmp_path / "cache"))
@@ -135,7 +135,7 @@ def test_a_packaged_program_is_taken_if_it_is_new_enough(
         ("syntax error", "The log says more"),
     ],
 )
-def test_a_failure_names_its_log_and_what_to_do(tmp_path: Path, line: str, advice: str) -> None:
+def test_build_failure_names_its_log_and_the_remedy(tmp_path: Path, line: str, advice: str) -> None:
     log = tmp_path / "toy.log"
     command = [sys.executable, "-c", f"import sys; print({line!r}); sys.exit(1)"]
     with pytest.raises(build.BuildFailed) as failure:
@@ -155,7 +155,7 @@ def test_a_failed_build_leaves_no_program(toy: Module, monkeypatch: pytest.Monke
     assert build.missing([toy]) == list(toy.programs)
 
 
-def test_the_list_says_what_is_built_and_where(
+def test_list_option_prints_the_path_of_each_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GLASSWARDEN_CACHE", str(tmp_path / "cache"))
@@ -167,7 +167,7 @@ def test_the_list_says_what_is_built_and_where(
     assert "not built" in lines["argocd"]
 
 
-def test_an_unknown_group_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_group_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build.main(["everything"])
     assert "kubernetes, gitops, render" in capsys.readouterr().err

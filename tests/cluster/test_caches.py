@@ -1,4 +1,4 @@
-"""What the webhook keeps in memory, from a real API server that holds what nobody expects."""
+"""What the webhook keeps in memory, from a real API server that holds unusual objects."""
 
 import json
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def deep(cluster: ControlPlane, namespace: str) -> Iterator[str]:
     admin.kubectl("delete", "deployment/deep", "-n", namespace)
 
 
-def test_one_deep_object_takes_no_other_out_of_memory(
+def test_deeply_nested_object_removes_no_other_object_from_the_cache(
     cluster: ControlPlane, server: ApiServer, namespace: str, deep: str
 ) -> None:
     watched = Watched(server, DEPLOYMENTS)
@@ -72,12 +72,14 @@ def test_one_deep_object_takes_no_other_out_of_memory(
     assert kept["metadata"]["labels"]["kustomize.toolkit.fluxcd.io/name"] == "shop"
 
 
-def test_a_deep_object_can_be_read_directly(server: ApiServer, namespace: str, deep: str) -> None:
+def test_deeply_nested_object_can_be_read_directly(
+    server: ApiServer, namespace: str, deep: str
+) -> None:
     found = Parents(server).read(DEPLOYMENTS, namespace, deep)
     assert found["metadata"]["labels"]["kustomize.toolkit.fluxcd.io/name"] == "shop"
 
 
-def test_a_list_of_nothing_is_a_list(server: ApiServer) -> None:
+def test_empty_list_is_cached_as_an_empty_list(server: ApiServer) -> None:
     watched = Watched(server, NAMESPACES, label="example.com/nobody-has-this")
     watched.start()
     eventually(lambda: watched.objects is not None, "the list")

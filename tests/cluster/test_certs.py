@@ -186,8 +186,10 @@ def changes(objects: Objects) -> int:
     return generation
 
 
-def test_two_calls_rotate_by_hand(cluster: ControlPlane, tmp_path: Path) -> None:
-    """As the runbook says, for a cluster whose keeper cannot be made to work."""
+def test_two_rotate_commands_complete_a_manual_rotation(
+    cluster: ControlPlane, tmp_path: Path
+) -> None:
+    """As the runbook says, for a cluster whose certificate controller does not work."""
     with guarding(cluster, tmp_path) as guard:
         admin = ("--kubeconfig", str(cluster.kubeconfig("admin")))
         rotate = ("certs", "rotate", "--dir", str(guard.certificates.path), "--settle", "0s")
@@ -233,7 +235,7 @@ def test_a_deleted_configuration_is_reported_and_stays_deleted(
 
 
 @pytest.mark.usefixtures("secret")
-def test_a_deleted_configuration_is_restored_where_that_was_asked_for(
+def test_deleted_configuration_is_restored_with_the_restore_option(
     cluster: ControlPlane, account: Caller, configuration: tuple[Objects, dict[str, object]]
 ) -> None:
     objects, manifest = configuration
@@ -252,7 +254,7 @@ def test_a_deleted_configuration_is_restored_where_that_was_asked_for(
 
 
 @pytest.mark.usefixtures("secret")
-def test_a_keeper_that_ends_lets_the_other_lead_at_once(
+def test_stopped_certificate_controller_releases_its_lease_at_once(
     cluster: ControlPlane, account: Caller
 ) -> None:
     with cluster.new_processes() as processes:
@@ -284,7 +286,7 @@ def holder(cluster: ControlPlane) -> str:
         ("get", "deployments", "no"),
     ],
 )
-def test_the_keeper_may_do_its_work_and_no_more(
+def test_certificate_controller_has_exactly_the_rights_it_needs(
     cluster: ControlPlane, verb: str, what: str, allowed: str
 ) -> None:
     user = f"--as=system:serviceaccount:{NAMESPACE}:glasswarden-certs"

@@ -85,7 +85,7 @@ def shop(cluster: ControlPlane, namespace: str, tmp_path: Path) -> Iterator[Shop
         yield shop
 
 
-def test_a_finding_from_its_first_sight_to_its_end(shop: Shop) -> None:
+def test_finding_is_followed_from_its_detection_to_its_end(shop: Shop) -> None:
     # An interval that no test waits for: what is seen is seen because something changed.
     one = shop.correlator("one", "--interval", "1h")
     assert one.asks("/healthz") == (200, "ok\n")
@@ -107,7 +107,7 @@ def test_a_finding_from_its_first_sight_to_its_end(shop: Shop) -> None:
     eventually(lambda: one.metric("glasswarden_findings", **shown) == 0, "the metric")
 
 
-def test_a_repository_out_of_reach_does_not_read_as_no_drift(shop: Shop) -> None:
+def test_unreachable_repository_keeps_findings_open(shop: Shop) -> None:
     shop.scale(5)
     one = shop.correlator("one")
     assert len(shop.episodes()) == 1
@@ -121,7 +121,7 @@ def test_a_repository_out_of_reach_does_not_read_as_no_drift(shop: Shop) -> None
     eventually(lambda: shop.episodes()[0].gone, "the finding to be gone")
 
 
-def test_of_two_replicas_one_leads_and_the_other_takes_over(shop: Shop) -> None:
+def test_second_replica_takes_over_when_the_leader_dies(shop: Shop) -> None:
     shop.scale(5)
     lease = ("--lease", f"{shop.namespace}/correlator")
     one = shop.correlator("one", *lease)
@@ -140,7 +140,7 @@ def test_of_two_replicas_one_leads_and_the_other_takes_over(shop: Shop) -> None:
     eventually(lambda: shop.episodes()[0].changes == 1, "the other to follow")
 
 
-def test_a_leader_that_is_told_to_stop_lets_another_lead_at_once(shop: Shop) -> None:
+def test_leader_releases_its_lease_on_sigterm(shop: Shop) -> None:
     lease = ("--lease", f"{shop.namespace}/correlator", "--lease-duration", "1h")
     one = shop.correlator("one", *lease)
     eventually(lambda: shop.holder() == "one", "the lease to be taken")
@@ -149,7 +149,7 @@ def test_a_leader_that_is_told_to_stop_lets_another_lead_at_once(shop: Shop) -> 
     assert shop.holder() == ""
 
 
-def test_a_watch_outlasts_a_silence(cluster: ControlPlane, namespace: str) -> None:
+def test_watch_survives_a_period_without_events(cluster: ControlPlane, namespace: str) -> None:
     """A limit meant for connecting once ended every watch in which nothing happened."""
     server = Api(cluster.as_("admin")).server
     path = f"/api/v1/namespaces/{namespace}/podtemplates"

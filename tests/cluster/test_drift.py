@@ -122,7 +122,9 @@ def told(result: Any) -> list[tuple[str, ...]]:  # noqa: ANN401 - JSON
     ]
 
 
-def test_a_persons_edit_is_theirs(cluster: ControlPlane, namespace: str, git: Path) -> None:
+def test_edit_by_hand_is_classified_as_a_persons(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
     web = a_deployment(namespace)
     declare(git, web)
     Api(cluster.as_("admin")).apply(marked(web), OWNER)
@@ -138,7 +140,7 @@ def test_a_persons_edit_is_theirs(cluster: ControlPlane, namespace: str, git: Pa
     assert all(each["since"] for each in result["findings"])
 
 
-def test_replicas_belong_to_the_autoscaler_that_sets_them(
+def test_replicas_set_by_an_autoscaler_are_its_own(
     cluster: ControlPlane, namespace: str, git: Path
 ) -> None:
     web = a_deployment(namespace)
@@ -163,7 +165,7 @@ def test_replicas_belong_to_the_autoscaler_that_sets_them(
     assert "remove /spec/replicas" in result["findings"][0]["suggestion"]
 
 
-def test_a_field_that_git_no_longer_declares_is_left_over(
+def test_field_that_git_no_longer_declares_is_a_reconciliation_failure(
     cluster: ControlPlane, namespace: str, git: Path
 ) -> None:
     declare(git, a_deployment(namespace))
@@ -179,7 +181,7 @@ def test_a_field_that_git_no_longer_declares_is_left_over(
     ]
 
 
-def test_a_field_that_the_api_server_fills_in_never_shows(
+def test_defaults_of_the_api_server_are_no_finding(
     cluster: ControlPlane, namespace: str, git: Path
 ) -> None:
     web = a_deployment(namespace, paused=False, minReadySeconds=0)
@@ -190,7 +192,7 @@ def test_a_field_that_the_api_server_fills_in_never_shows(
     assert (result["findings"], result["incomplete"]) == ([], [])
 
 
-def test_an_object_that_was_created_by_hand_and_adopted_shows_no_defaults(
+def test_adopted_object_has_no_findings_for_defaults(
     cluster: ControlPlane, namespace: str, git: Path
 ) -> None:
     web = a_deployment(namespace)
@@ -248,7 +250,7 @@ def apply_until(api: Api, obj: Object, done: Callable[[Object], bool], what: str
     eventually(applied, what)
 
 
-def test_an_injected_sidecar_is_nobodys_edit(
+def test_injected_sidecar_is_not_attributed_to_a_person(
     cluster: ControlPlane, namespace: str, git: Path, mutating: Mutating
 ) -> None:
     mutating(
@@ -268,7 +270,7 @@ def test_an_injected_sidecar_is_nobodys_edit(
     assert told(result) == [("web", sidecar, "controller-managed", "controller", "ignore")]
 
 
-def test_an_authority_that_a_controller_injects_is_its_own(
+def test_injected_ca_bundle_is_attributed_to_its_controller(
     cluster: ControlPlane, namespace: str, git: Path
 ) -> None:
     hook = next(each for each in SPECIMENS if each.label == "ValidatingWebhookConfiguration")
@@ -290,7 +292,9 @@ def test_an_authority_that_a_controller_injects_is_its_own(
     ]
 
 
-def test_what_may_not_be_listed_is_said(cluster: ControlPlane, namespace: str, git: Path) -> None:
+def test_kinds_that_cannot_be_listed_are_reported_as_incomplete(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
     settings = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -330,7 +334,7 @@ def test_what_may_not_be_listed_is_said(cluster: ControlPlane, namespace: str, g
     assert "Deployment" in orphans
 
 
-def test_an_api_server_that_does_not_answer_is_said(cluster: ControlPlane, git: Path) -> None:
+def test_unreachable_api_server_is_reported(cluster: ControlPlane, git: Path) -> None:
     declare(git, a_deployment("default"))
     kubeconfig = git.parent / "kubeconfig"
     text = cluster.kubeconfig("admin").read_text()
@@ -342,7 +346,7 @@ def test_an_api_server_that_does_not_answer_is_said(cluster: ControlPlane, git: 
     assert "No drift" not in result.stdout
 
 
-def test_what_applying_git_would_not_change_is_dropped_when_confirmed(
+def test_confirm_drops_findings_that_applying_git_would_not_change(
     cluster: ControlPlane, namespace: str, git: Path, mutating: Mutating
 ) -> None:
     mutating("Object{spec: Object.spec{minReadySeconds: 7}}")
@@ -365,7 +369,9 @@ def test_what_applying_git_would_not_change_is_dropped_when_confirmed(
     assert fields("--confirm") == ["/spec/replicas"]
 
 
-def test_passes_follow_what_happens(cluster: ControlPlane, namespace: str, git: Path) -> None:
+def test_passes_follow_changes_in_cluster_and_git(
+    cluster: ControlPlane, namespace: str, git: Path
+) -> None:
     web = a_deployment(namespace)
     declare(git, web)
     api = Api(cluster.as_("admin"))
@@ -394,13 +400,13 @@ def test_passes_follow_what_happens(cluster: ControlPlane, namespace: str, git: 
     follower.close()
 
 
-def test_flux_is_followed_from_an_edit_to_a_rename(
+def test_differences_under_a_suspended_flux_are_classified_from_edit_to_rename(
     cluster: ControlPlane,
     flux: Flux,
     git_repository: GitRepository,
     namespace: str,
 ) -> None:
-    """Suspended, Flux neither heals nor follows Git: every difference is told for what it is."""
+    """Suspended, Flux neither heals nor follows Git."""
     kubeconfig = cluster.kubeconfig("admin")
     web = json.dumps(a_deployment(namespace))
     first = git_repository.commit({"shop/web.yaml": web}, "first")
@@ -445,7 +451,7 @@ def test_flux_is_followed_from_an_edit_to_a_rename(
         assert found_at(third) == [paused, missing, orphan]
 
 
-def test_a_sync_that_fails_is_told(
+def test_failed_sync_of_flux_is_reported(
     cluster: ControlPlane, flux: Flux, git_repository: GitRepository, namespace: str
 ) -> None:
     broken = json.dumps({**a_deployment(namespace), "kind": "Nonsense"})
@@ -476,7 +482,7 @@ def test_a_sync_that_fails_is_told(
     assert "Nonsense" in ready["reason"]
 
 
-def test_what_argocd_overlooks_is_found(
+def test_drift_that_argocd_overlooks_is_found(
     cluster: ControlPlane, argocd: ArgoCD, git_repository: GitRepository, namespace: str
 ) -> None:
     """An added variable leaves an Application Synced."""
@@ -496,10 +502,10 @@ def test_what_argocd_overlooks_is_found(
     assert told(after) == [("web", variable, *person)]
 
 
-def test_what_argocd_is_told_to_ignore_is_ignored(
+def test_ignore_differences_of_argocd_are_respected(
     cluster: ControlPlane, argocd: ArgoCD, git_repository: GitRepository, namespace: str
 ) -> None:
-    """By pointer, by jq and by manager: Argo CD stays Synced, and we say why."""
+    """By pointer, by jq and by manager: Argo CD stays Synced, and the reason names the rule."""
     web = a_deployment(namespace, minReadySeconds=3)
     first = git_repository.commit({"shop/web.yaml": json.dumps(web)}, "first")
     image = '.spec.template.spec.containers[] | select(.name == "web") | .image'
@@ -552,7 +558,7 @@ WHOLE_CONTEXT = {"KUBECTL_EXTERNAL_DIFF": "diff -N -U 100000"}
     [({}, {"/"}), (WHOLE_CONTEXT, {IMAGE, "/spec/replicas"})],
     ids=["as it is", "with all of its context"],
 )
-def test_what_kubectl_diff_prints_is_read(
+def test_output_of_kubectl_diff_is_imported(
     cluster: ControlPlane,
     namespace: str,
     tmp_path: Path,
@@ -588,7 +594,7 @@ def test_what_kubectl_diff_prints_is_read(
     [({}, "/"), (WHOLE_CONTEXT, IMAGE)],
     ids=["as it is", "with all of its context"],
 )
-def test_what_argocd_app_diff_prints_is_read(
+def test_output_of_argocd_app_diff_is_imported(
     cluster: ControlPlane,
     argocd: ArgoCD,
     git_repository: GitRepository,
@@ -628,7 +634,7 @@ def test_what_argocd_app_diff_prints_is_read(
     assert "web:2" in finding["live"]
 
 
-def test_a_wall_shows_what_happens_until_it_is_stopped(
+def test_watch_shows_changes_until_it_is_stopped(
     cluster: ControlPlane, namespace: str, git: Path, tmp_path: Path
 ) -> None:
     web = a_deployment(namespace)
@@ -649,7 +655,7 @@ def test_a_wall_shows_what_happens_until_it_is_stopped(
     assert wall.returncode == 0
 
 
-def test_what_kubectl_applied_has_no_owner_but_whoever_applies_it(
+def test_objects_of_kubectl_apply_are_compared_without_an_owner(
     cluster: ControlPlane, namespace: str, git: Path
 ) -> None:
     web = a_deployment(namespace)
@@ -667,7 +673,7 @@ def test_what_kubectl_applied_has_no_owner_but_whoever_applies_it(
     ]
 
 
-def test_a_chart_that_helm_installed_is_as_declared(
+def test_chart_installed_by_helm_has_no_drift(
     cluster: ControlPlane, namespace: str, renderers: dict[str, Path], tmp_path: Path
 ) -> None:
     chart = tmp_path / "shop"
@@ -687,7 +693,7 @@ def test_a_chart_that_helm_installed_is_as_declared(
     assert found == ("web", "/spec/replicas", "desired-configuration", "person", "alert")
 
 
-def test_whatever_flux_deploys_is_as_declared(
+def test_objects_deployed_by_flux_have_no_drift(
     cluster: ControlPlane, flux: Flux, git_repository: GitRepository, namespace: str
 ) -> None:
     """Flux completes manifests before it applies them; that is nobody's change."""

@@ -1,4 +1,4 @@
-"""What outlives the memory of the real API server: a list that takes long, a watch that rests.
+"""What outlives the history of the real API server: a list that takes long, an idle watch.
 
 Half-finished rollouts are here too: they need no more than the deployment controller.
 """
@@ -82,7 +82,7 @@ def _aged(token: str) -> str:
     return base64.urlsafe_b64encode(json.dumps({**told, "rv": 1}).encode()).decode().rstrip("=")
 
 
-def test_a_list_that_outlives_the_servers_memory_is_begun_anew(
+def test_list_with_an_expired_continue_token_is_restarted(
     cluster: ControlPlane, namespace: str, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "PAGE", 2)
@@ -105,7 +105,7 @@ class Forgetful(dict[Kind, str]):
         return "1"
 
 
-def test_a_watch_that_has_lost_its_place_means_a_full_pass(
+def test_watch_with_an_expired_version_causes_a_full_pass(
     cluster: ControlPlane,
     namespace: str,
     git: Path,
@@ -136,9 +136,7 @@ def test_a_watch_that_has_lost_its_place_means_a_full_pass(
     assert passes > 1
 
 
-def test_a_rollout_that_is_half_finished_is_waited_for(
-    cluster: ControlPlane, namespace: str, git: Path
-) -> None:
+def test_unfinished_rollout_is_waited_for(cluster: ControlPlane, namespace: str, git: Path) -> None:
     """Nobody runs pods here, so a rollout that may lack none stands still after its first."""
     careful = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     web = a_deployment(namespace, replicas=4, strategy=careful)

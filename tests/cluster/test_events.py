@@ -83,7 +83,7 @@ def web(guard: Guard, flux_account: Caller, namespace: str) -> Web:
     return Web(guard.cluster, flux_account, namespace)
 
 
-def test_grant_use_refusal_and_end_are_told_on_the_object(web: Web) -> None:
+def test_grant_use_denial_and_end_are_published_on_the_object(web: Web) -> None:
     web.image("developer", "2")
     web.ask(ticket="none")
     web.ask()
@@ -105,7 +105,7 @@ def test_grant_use_refusal_and_end_are_told_on_the_object(web: Web) -> None:
     assert "BreakGlassGranted" in web.kubectl("developer", "describe", "deployment/web").stdout
 
 
-def test_what_happens_again_is_counted(web: Web) -> None:
+def test_repeated_denials_are_one_event_with_a_count(web: Web) -> None:
     for _ in range(3):
         web.image("developer", "2")
     eventually(
@@ -116,14 +116,16 @@ def test_what_happens_again_is_counted(web: Web) -> None:
     assert shown.count("WriteRefused") == 1
 
 
-def test_a_dry_run_is_told_to_nobody(web: Web) -> None:
+def test_dry_run_publishes_no_event(web: Web) -> None:
     web.ask("--dry-run=server")
     web.image("developer", "2")
     web.told("WriteRefused")  # by now the dry run's would be there too
     assert web.events("BreakGlassGranted") == []
 
 
-def test_a_grant_on_a_namespace_is_told_in_the_default_namespace(web: Web, namespace: str) -> None:
+def test_event_of_a_namespace_grant_is_published_in_the_default_namespace(
+    web: Web, namespace: str
+) -> None:
     web.ask(on=f"namespace/{namespace}")
 
     def told() -> list[str]:

@@ -51,7 +51,7 @@ def certificate_of(cluster: ControlPlane, person: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("way", ["token", "certificate"])
-def test_the_commands_work_with_what_the_program_gives(
+def test_commands_work_with_credentials_of_the_plugin(
     cluster: ControlPlane, tmp_path: Path, way: str
 ) -> None:
     given = {"token": token_of(cluster)} if way == "token" else certificate_of(cluster, "admin")
@@ -68,9 +68,7 @@ def test_the_commands_work_with_what_the_program_gives(
         assert result.exit_code == 0, result.output
 
 
-def test_a_token_that_is_no_longer_taken_is_asked_for_anew(
-    cluster: ControlPlane, tmp_path: Path
-) -> None:
+def test_rejected_token_is_requested_anew(cluster: ControlPlane, tmp_path: Path) -> None:
     (tmp_path / "first").write_text(credential(token="revoked"))
     (tmp_path / "then").write_text(credential(token=token_of(cluster)))
     script = 'cd "$(dirname "$0")"; cat first 2>/dev/null && rm first || cat then'
@@ -78,7 +76,7 @@ def test_a_token_that_is_no_longer_taken_is_asked_for_anew(
     assert server.get(WHO)["metadata"]["name"] == "view"
 
 
-def test_one_that_never_is_taken_is_refused_and_not_asked_for_again_and_again(
+def test_token_that_is_always_rejected_is_requested_only_twice(
     cluster: ControlPlane, tmp_path: Path
 ) -> None:
     (tmp_path / "answer").write_text(credential(token="revoked"))
@@ -89,7 +87,7 @@ def test_one_that_never_is_taken_is_refused_and_not_asked_for_again_and_again(
     assert (tmp_path / "asked").read_text() == "\n\n"
 
 
-def test_several_kubeconfigs_are_one(cluster: ControlPlane, tmp_path: Path) -> None:
+def test_several_kubeconfigs_are_merged(cluster: ControlPlane, tmp_path: Path) -> None:
     config = json.loads(cluster.kubeconfig("admin").read_text())
     users, rest = tmp_path / "users", tmp_path / "rest"
     users.write_text(json.dumps({"users": config.pop("users")}))
@@ -98,9 +96,7 @@ def test_several_kubeconfigs_are_one(cluster: ControlPlane, tmp_path: Path) -> N
     assert ApiServer(access_from(both)).get(WHO)["metadata"]["name"] == "view"
 
 
-def test_somebody_who_is_impersonated_may_do_no_more_than_they_may(
-    cluster: ControlPlane, tmp_path: Path
-) -> None:
+def test_impersonated_user_has_only_their_own_rights(cluster: ControlPlane, tmp_path: Path) -> None:
     config = json.loads(cluster.kubeconfig("admin").read_text())
     config["users"][0]["user"] |= {"as": "nobody-at-all"}
     (tmp_path / "config").write_text(json.dumps(config))

@@ -1,4 +1,4 @@
-"""The floor and the webhook, asked about the same writes by the same API server.
+"""The fallback policy and the webhook, asked about the same writes by the same API server.
 
 Each write is made twice, on objects of its own: once with only the webhook registered, once with
 only the floor. The floor must never refuse what the webhook allows.
@@ -196,7 +196,7 @@ def is_denied(result: Result) -> bool:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_floor_refuses_only_what_the_webhook_refuses(
+def test_fallback_policy_denies_only_what_the_webhook_denies(
     verdicts: dict[str, tuple[Result, Result]], case: Case
 ) -> None:
     webhook, floor = verdicts[case.name]
@@ -205,11 +205,13 @@ def test_the_floor_refuses_only_what_the_webhook_refuses(
     assert is_denied(webhook) or not is_denied(floor)
 
 
-def test_the_emergency_group_passes_the_floor(verdicts: dict[str, tuple[Result, Result]]) -> None:
+def test_emergency_group_passes_the_fallback_policy(
+    verdicts: dict[str, tuple[Result, Result]],
+) -> None:
     assert not is_denied(verdicts["emergency"][1])
 
 
-def test_the_floor_says_what_it_refused_and_where_to_go(
+def test_denial_of_the_fallback_policy_names_the_object(
     verdicts: dict[str, tuple[Result, Result]],
 ) -> None:
     _, floor = verdicts["an image of Flux's"]

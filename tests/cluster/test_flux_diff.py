@@ -30,7 +30,7 @@ def flux_program() -> Path:
     return programs([FLUX])["flux"]
 
 
-def test_each_field_that_flux_prints_is_told(
+def test_each_field_of_flux_diff_is_a_finding(
     cluster: ControlPlane,
     flux: Flux,
     flux_program: Path,

@@ -113,7 +113,7 @@ def test_suspending_fluxs_kustomization_is_warned_about_and_recorded(
     assert [change.path for change in record.changes] == ["/spec/suspend"]
 
 
-def test_flux_own_command_is_no_way_around(
+def test_suspend_and_resume_by_the_flux_command_are_recorded(
     guard: Guard, flux: Flux, flux_program: Path, git_repository: GitRepository, namespace: str
 ) -> None:
     first = git_repository.commit({"shop/web.yaml": deployment("registry.example/web:1")}, "first")
@@ -164,17 +164,17 @@ STEERED = {
 
 
 @pytest.mark.parametrize(("command", "path"), STEERED.values(), ids=STEERED)
-def test_argocds_own_command_is_no_way_around(
+def test_changes_of_an_application_by_the_argocd_command_are_recorded(
     shop: Steered, command: tuple[str, ...], path: str
 ) -> None:
-    """What steers an Application is recorded, whichever program is between."""
+    """Whichever program is between."""
     shop.run(*command)
     record, *_ = shop.records()  # the API server may have asked twice
     assert (record.actor, record.verdict, record.mode) == (SERVER, "allow", "warn")
     assert [change.path for change in record.changes if change.path.startswith(path)]
 
 
-def test_a_sync_is_haste_unless_it_is_to_another_revision(
+def test_argocd_sync_is_recorded_only_to_another_revision(
     shop: Steered, git_repository: GitRepository
 ) -> None:
     shop.run("app", "sync", "NAME", "--async")

@@ -20,7 +20,7 @@ def git(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_commit_can_be_cloned(git_repository: GitRepository, tmp_path: Path) -> None:
+def test_committed_files_can_be_cloned(git_repository: GitRepository, tmp_path: Path) -> None:
     git_repository.commit({"a/b.txt": "one", "gone.txt": "x"}, "first")
     head = git_repository.commit({"a/b.txt": "two", "gone.txt": None}, "second")
     clone = tmp_path / "clone"
@@ -30,7 +30,7 @@ def test_a_commit_can_be_cloned(git_repository: GitRepository, tmp_path: Path) -
     assert git(tmp_path, "-C", str(clone), "rev-parse", "main").stdout.strip() == head
 
 
-def test_nothing_can_be_pushed(git_repository: GitRepository, tmp_path: Path) -> None:
+def test_push_is_rejected(git_repository: GitRepository, tmp_path: Path) -> None:
     git_repository.commit({"a.txt": "one"}, "first")
     clone = str(tmp_path / "clone")
     git(tmp_path, "clone", git_repository.url, clone)
@@ -40,7 +40,7 @@ def test_nothing_can_be_pushed(git_repository: GitRepository, tmp_path: Path) ->
     assert "403" in refused.stderr
 
 
-def test_a_large_request_is_refused(git_repository: GitRepository) -> None:
+def test_large_request_is_rejected(git_repository: GitRepository) -> None:
     request = urllib.request.Request(  # noqa: S310  (our own address)
         f"{git_repository.url}/git-upload-pack",
         headers={"Content-Length": str(LARGEST_REQUEST + 1)},

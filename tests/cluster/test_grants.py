@@ -1,4 +1,4 @@
-"""The way back, on the real API server: what is owed, what is swept, and grants on a Namespace."""
+"""The follow-up of grants on the real API server: overdue, swept, and grants on a Namespace."""
 
 import json
 import os
@@ -126,7 +126,7 @@ def refused(result: Result) -> str:
     return result.stderr
 
 
-def test_a_grant_is_owed_until_what_it_changed_is_undone(shop: Shop) -> None:
+def test_ended_grant_is_overdue_until_its_change_is_undone(shop: Shop) -> None:
     done(shop.annotate("responder", "deployment/web", **ASK | {"ttl": "4s"}))
     done(shop.image("responder", "web", "hotfix"))
     assert shop.states() == {"web": "open"}
@@ -139,7 +139,7 @@ def test_a_grant_is_owed_until_what_it_changed_is_undone(shop: Shop) -> None:
     assert shop.states() == {"web": "settled"}
 
 
-def test_a_sweep_takes_off_what_is_over_and_nothing_else(shop: Shop) -> None:
+def test_sweep_removes_the_annotations_of_ended_grants_only(shop: Shop) -> None:
     # It counts from the beginning of a second: of one alone nothing might be left to store it in.
     done(shop.annotate("responder", "deployment/web", **ASK | {"ttl": "3s"}))
     done(shop.annotate("responder", f"namespace/{shop.namespace}", **ASK | {"ttl": "3s"}))
@@ -159,7 +159,7 @@ def test_a_sweep_takes_off_what_is_over_and_nothing_else(shop: Shop) -> None:
     assert f"{shop.namespace}/web" not in shop.grants("sweep").stdout
 
 
-def test_a_grant_on_a_namespace_is_for_all_that_is_in_it_until_it_is_closed(shop: Shop) -> None:
+def test_namespace_grant_covers_all_objects_in_it_until_it_is_closed(shop: Shop) -> None:
     namespace = f"namespace/{shop.namespace}"
     refused(shop.image("responder", "web", "hotfix"))
     done(shop.annotate("responder", namespace, **ASK))

@@ -1,4 +1,4 @@
-"""The correlator's service looks after grants on the real API server: figures, and Events."""
+"""The correlator's service follows grants on the real API server: metrics and Events."""
 
 import json
 from collections.abc import Iterator

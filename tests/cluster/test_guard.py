@@ -26,7 +26,7 @@ def deploy(caller: Caller, manifest: Manifest) -> None:
 
 
 @pytest.mark.usefixtures("guard")
-def test_an_ordinary_deployment_is_edited_as_ever(cluster: ControlPlane, namespace: str) -> None:
+def test_unmanaged_deployment_can_be_edited(cluster: ControlPlane, namespace: str) -> None:
     developer = cluster.as_("developer")
     developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))
     developer.kubectl("edit", "deployment/web", "-n", namespace, editor=MORE_REPLICAS)
@@ -62,7 +62,7 @@ def test_an_edit_of_argocds_deployment_is_denied(
     assert f"Deployment {namespace}/web is managed by Argo CD Application shop" in denied.stderr
 
 
-def test_taking_the_mark_off_does_not_set_an_object_free(
+def test_removal_of_the_marks_of_an_object_is_denied(
     guard: Guard, flux_account: Caller, namespace: str
 ) -> None:
     deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
@@ -80,7 +80,7 @@ def test_taking_the_mark_off_does_not_set_an_object_free(
 
 
 @pytest.mark.usefixtures("guard")
-def test_the_owners_controller_writes_unhindered(
+def test_controller_of_the_owner_can_write(
     cluster: ControlPlane, flux_account: Caller, namespace: str
 ) -> None:
     deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
@@ -88,7 +88,7 @@ def test_the_owners_controller_writes_unhindered(
     assert cluster.get("deployment/web", "-n", namespace)["spec"]["replicas"] == 4
 
 
-def test_a_denied_write_is_recorded_and_witnessed(
+def test_denied_write_is_recorded_and_its_audit_event_names_the_record(
     guard: Guard, flux_account: Caller, namespace: str
 ) -> None:
     deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
@@ -107,7 +107,7 @@ def test_a_denied_write_is_recorded_and_witnessed(
     assert event["annotations"]["guard.glasswarden.io/chain"] == sealed.digest
 
 
-def test_a_dry_run_is_warned_and_leaves_no_record(
+def test_dry_run_is_warned_and_not_recorded(
     guard: Guard, flux_account: Caller, namespace: str
 ) -> None:
     deploy(flux_account, by_flux(deployment("web", namespace), "shop"))
@@ -131,7 +131,7 @@ def test_a_dry_run_is_warned_and_leaves_no_record(
     assert guard.records_in(namespace) == []
 
 
-def test_values_of_a_secret_are_shown_nowhere(
+def test_values_of_a_secret_are_in_neither_denial_nor_ledger(
     guard: Guard, flux_account: Caller, namespace: str
 ) -> None:
     secret = {

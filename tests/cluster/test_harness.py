@@ -16,20 +16,20 @@ from tests.cluster.retries import eventually
 DEPLOYMENT = ("create", "deployment", "web", "--image=registry.example/web:1", "--replicas=1")
 
 
-def test_the_api_server_is_the_pinned_one(cluster: ControlPlane) -> None:
+def test_api_server_has_the_pinned_version(cluster: ControlPlane) -> None:
     version = cluster.as_("admin").kubectl("version", "-o", "json").json()
     assert version["serverVersion"]["gitVersion"].startswith("v1.36.")
 
 
 @pytest.mark.parametrize("person", PEOPLE.values(), ids=PEOPLE)
-def test_each_person_is_known_by_certificate(cluster: ControlPlane, person: Person) -> None:
+def test_each_person_is_identified_by_certificate(cluster: ControlPlane, person: Person) -> None:
     review = cluster.as_(person.name).kubectl("auth", "whoami", "-o", "json").json()
     user = review["status"]["userInfo"]
     assert user["username"] == person.name
     assert set(user["groups"]) == {*person.groups, "system:authenticated"}
 
 
-def test_a_service_account_is_known_by_its_token(cluster: ControlPlane, namespace: str) -> None:
+def test_service_account_is_identified_by_its_token(cluster: ControlPlane, namespace: str) -> None:
     account = cluster.service_account(namespace, "robot", "view")
     review = account.kubectl("auth", "whoami", "-o", "json").json()
     assert review["status"]["userInfo"]["username"] == f"system:serviceaccount:{namespace}:robot"
@@ -39,7 +39,9 @@ def test_a_service_account_is_known_by_its_token(cluster: ControlPlane, namespac
 
 
 @pytest.mark.parametrize("person", [name for name in PEOPLE if name != "admin"])
-def test_rbac_lets_every_person_write(cluster: ControlPlane, namespace: str, person: str) -> None:
+def test_rbac_allows_every_person_to_write(
+    cluster: ControlPlane, namespace: str, person: str
+) -> None:
     kubectl = cluster.as_(person).kubectl
     kubectl(*DEPLOYMENT, "-n", namespace)
     kubectl("scale", "deployment/web", "--replicas=2", "-n", namespace)
@@ -66,7 +68,7 @@ def test_a_scripted_edit_that_finds_nothing_fails(cluster: ControlPlane, namespa
         )
 
 
-def test_the_audit_log_says_who_wrote_what(cluster: ControlPlane, namespace: str) -> None:
+def test_audit_log_names_user_and_written_object(cluster: ControlPlane, namespace: str) -> None:
     cluster.as_("responder").kubectl(*DEPLOYMENT, "-n", namespace)
     [event] = [
         event
@@ -87,7 +89,7 @@ def test_a_deployment_gets_its_replica_set_and_pods(cluster: ControlPlane, names
     assert replica_set["metadata"]["ownerReferences"][0]["name"] == "web"
 
 
-def test_deleting_a_namespace_empties_it(cluster: ControlPlane) -> None:
+def test_deleted_namespace_is_emptied_and_removed(cluster: ControlPlane) -> None:
     admin = cluster.as_("admin")
     admin.kubectl("create", "namespace", "short-lived")
     admin.kubectl("create", "configmap", "it", "-n", "short-lived")
@@ -105,7 +107,7 @@ def test_two_control_planes_run_side_by_side(cluster: ControlPlane) -> None:
 
 
 @pytest.mark.cluster
-def test_leaving_ends_every_process() -> None:
+def test_every_process_ends_with_the_control_plane() -> None:
     with ControlPlane() as running:
         pids = running.pids
         assert len(pids) == 3

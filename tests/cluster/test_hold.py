@@ -1,4 +1,4 @@
-"""The real Flux and the real Argo CD leave a fix alone while its grant lives, and never fail."""
+"""The real Flux and the real Argo CD leave a fix alone while its grant is open, and never fail."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -45,7 +45,7 @@ def scene(
         yield deployed
 
 
-def test_a_fix_survives_while_the_rest_comes_from_git_and_heals_when_the_grant_is_over(
+def test_held_fix_survives_reconciliation_until_the_grant_ends(
     scene: Scene,
 ) -> None:
     assert "is managed by" in scene.kubectl(*SET_IMAGE, check=False)
@@ -70,7 +70,7 @@ def test_a_fix_survives_while_the_rest_comes_from_git_and_heals_when_the_grant_i
     assert scene.failures() == before
 
 
-def test_when_git_says_what_is_live_later_changes_arrive(scene: Scene) -> None:
+def test_changes_in_git_arrive_after_the_fix_was_backported(scene: Scene) -> None:
     scene.break_glass()
     scene.kubectl(*SET_IMAGE)
     scene.kubectl("scale", "deployment/web", "--replicas=4")
@@ -88,7 +88,7 @@ def test_when_git_says_what_is_live_later_changes_arrive(scene: Scene) -> None:
     assert is_marked(scene.live())
 
 
-def test_a_prune_waits_for_the_end_of_the_grant(scene: Scene, guard: Guard) -> None:
+def test_prune_is_denied_until_the_grant_ends(scene: Scene, guard: Guard) -> None:
     scene.break_glass()
     scene.kubectl(*SET_IMAGE)
     scene.commit(None)
@@ -109,7 +109,7 @@ def test_a_prune_waits_for_the_end_of_the_grant(scene: Scene, guard: Guard) -> N
     eventually(pruned, "the prune", seconds=90)
 
 
-def test_a_rule_can_switch_the_hold_off(scene: Scene) -> None:
+def test_rule_without_hold_lets_the_reconciler_undo_the_fix(scene: Scene) -> None:
     scene.break_glass(who="lead")
     scene.kubectl(*SET_IMAGE, who="lead")
     eventually(lambda: image_of(scene.live()) != HOTFIX, "the change to be undone")

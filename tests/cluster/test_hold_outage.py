@@ -1,4 +1,4 @@
-"""The webhook goes away during a hold, with a registration of its own."""
+"""The webhook becomes unavailable during a hold, with a registration of its own."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.cluster.retries import eventually
 from tests.cluster.test_gitops import image_of
 
 
-def test_without_the_webhook_a_hold_is_lost_but_no_reconciler_is_stopped(
+def test_unavailable_webhook_loses_the_hold_and_stops_no_reconciler(
     engine: Flux | ArgoCD,
     cluster: ControlPlane,
     git_repository: GitRepository,

@@ -136,9 +136,7 @@ DENIED = {
 
 
 @pytest.mark.parametrize("case", DENIED.values(), ids=DENIED)
-def test_it_is_denied_recorded_and_leaves_the_object_alone(
-    guard: Guard, shop: str, case: Case
-) -> None:
+def test_write_is_denied_recorded_and_changes_nothing(guard: Guard, shop: str, case: Case) -> None:
     before = guard.cluster.get(WEB, "-n", shop)
     result = run(guard.cluster.as_("developer"), shop, case)
     assert result.returncode != 0
@@ -165,7 +163,7 @@ def run(person: Caller, namespace: str, case: Case) -> Result:
     )
 
 
-def test_an_impersonated_user_is_judged_as_who_they_pose_as(guard: Guard, shop: str) -> None:
+def test_impersonating_write_is_decided_as_the_impersonated_user(guard: Guard, shop: str) -> None:
     posing = guard.cluster.as_("admin").kubectl(
         "scale", WEB, "--replicas=9", "-n", shop, "--as=developer", "--as-group=developers",
         check=False,
@@ -174,7 +172,9 @@ def test_an_impersonated_user_is_judged_as_who_they_pose_as(guard: Guard, shop: 
     assert guard.records_in(shop)[-1].actor == "developer"
 
 
-def test_who_may_impersonate_the_controller_is_the_controller(guard: Guard, shop: str) -> None:
+def test_write_as_an_impersonated_controller_is_allowed_and_only_in_the_audit_log(
+    guard: Guard, shop: str
+) -> None:
     """Kubernetes' own `edit` role allows it; only the audit log knows who it really was."""
     account = "system:serviceaccount:flux-system:kustomize-controller"
     guard.cluster.as_("developer").kubectl("label", WEB, "a=b", "-n", shop, f"--as={account}")
@@ -212,7 +212,7 @@ def test_a_rollout_undo_is_denied(guard: Guard, flux_account: Caller, shop: str)
     assert guard.records_in(shop)[-1].manager == "kubectl"
 
 
-def test_an_autoscaler_may_be_added_and_then_owns_the_replicas(guard: Guard, shop: str) -> None:
+def test_added_autoscaler_can_change_the_replicas(guard: Guard, shop: str) -> None:
     guard.cluster.as_("developer").kubectl("autoscale", WEB, "--min=4", "--max=6", "-n", shop)
     eventually(
         lambda: guard.cluster.get(WEB, "-n", shop)["spec"]["replicas"] == 4,
@@ -222,7 +222,7 @@ def test_an_autoscaler_may_be_added_and_then_owns_the_replicas(guard: Guard, sho
     assert guard.records_in(shop) == []
 
 
-def test_a_forged_mark_is_not_created(guard: Guard, namespace: str) -> None:
+def test_creation_with_forged_marks_is_denied(guard: Guard, namespace: str) -> None:
     forged = by_flux(deployment("evil", namespace), "shop")
     denied = guard.cluster.as_("developer").kubectl("create", "-f", "-", stdin=forged, check=False)
     assert "claims to be managed by Flux Kustomization flux-system/shop" in denied.stderr
@@ -231,7 +231,7 @@ def test_a_forged_mark_is_not_created(guard: Guard, namespace: str) -> None:
     ).stderr  # fmt: skip
 
 
-def test_a_mark_is_not_put_on_an_ordinary_object(guard: Guard, namespace: str) -> None:
+def test_marking_an_unmanaged_object_is_denied(guard: Guard, namespace: str) -> None:
     developer = guard.cluster.as_("developer")
     developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))
     denied = developer.kubectl(
@@ -246,7 +246,7 @@ def test_a_mark_is_not_put_on_an_ordinary_object(guard: Guard, namespace: str) -
     [("set", "image", WEB, "app=x", "--dry-run=server"), ("diff", "-f", "-")],
     ids=["dry run", "diff"],
 )
-def test_what_is_only_tried_is_warned_about_and_not_recorded(
+def test_dry_run_and_diff_are_warned_about_and_not_recorded(
     guard: Guard, shop: str, command: tuple[str, ...]
 ) -> None:
     tried = guard.cluster.as_("developer").kubectl(
@@ -275,7 +275,7 @@ def test_a_debug_container_in_flux_s_pod_is_denied(
     assert guard.records_in(namespace)[-1].subresource == "ephemeralcontainers"
 
 
-def test_a_collection_is_deleted_object_by_object(guard: Guard, shop: str) -> None:
+def test_deletion_of_a_collection_is_denied_per_object(guard: Guard, shop: str) -> None:
     """The API server asks once for each, with an empty name."""
     url = f"/apis/apps/v1/namespaces/{shop}/deployments"
     denied = guard.cluster.as_("developer").kubectl("delete", "--raw", url, check=False)
@@ -283,15 +283,15 @@ def test_a_collection_is_deleted_object_by_object(guard: Guard, shop: str) -> No
     assert guard.records_in(shop)[-1].name == "web"
 
 
-def test_pods_of_a_managed_deployment_are_nobodys(guard: Guard, shop: str) -> None:
+def test_pod_of_a_managed_deployment_can_be_deleted(guard: Guard, shop: str) -> None:
     """Their controller makes them anew: deleting one is how people restart it."""
     pods = eventually(lambda: guard.cluster.get("pods", "-n", shop)["items"], "pods")
     name = pods[0]["metadata"]["name"]
     guard.cluster.as_("developer").kubectl("delete", "pod", name, "-n", shop, "--wait=false")
 
 
-class TestKubernetesItself:
-    def test_the_garbage_collector_is_not_in_the_way(
+class TestSystemControllers:
+    def test_garbage_collector_can_delete_guarded_objects(
         self, guard: Guard, flux_account: Caller, namespace: str
     ) -> None:
         admin = guard.cluster.as_("admin")
@@ -316,7 +316,7 @@ class TestKubernetesItself:
         deploy(flux_account, by_flux(deployment("web", "doomed"), "shop"))
         admin.kubectl("delete", "namespace", "doomed", "--timeout=60s")
 
-    def test_a_finalizer_comes_off_what_is_being_deleted(
+    def test_finalizer_can_be_removed_from_a_deleted_object(
         self, guard: Guard, flux_account: Caller, namespace: str
     ) -> None:
         metadata = {"name": "it", "namespace": namespace, "finalizers": ["example.com/wait"]}

@@ -1,4 +1,4 @@
-"""`glasswarden drift --ledger` alone, on the real API server: what was let in and still stands."""
+"""`glasswarden drift --ledger` alone, on the real API server: writes that are still live."""
 
 import json
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ def shop(guard: Guard, flux_account: Caller, namespace: str) -> Shop:
     return made
 
 
-def test_an_edit_stands_until_the_owner_takes_it_back(shop: Shop) -> None:
+def test_edit_is_a_finding_until_the_owner_reverts_it(shop: Shop) -> None:
     assert shop.found() == []
     shop.kubectl("set", "image", "deployment/web", "app=registry.example/web:hotfix")
     shop.kubectl("set", "env", "deployment/web", "DEBUG=1")
@@ -109,7 +109,7 @@ def test_an_edit_stands_until_the_owner_takes_it_back(shop: Shop) -> None:
     ]
 
 
-def test_who_it_was_and_what_to_do_is_said(shop: Shop) -> None:
+def test_finding_names_actor_class_and_response(shop: Shop) -> None:
     shop.kubectl("set", "image", "deployment/web", "app=registry.example/web:hotfix")
     [finding] = shop.drift()["findings"]
     assert finding["object"]["uid"]
@@ -121,13 +121,13 @@ def test_who_it_was_and_what_to_do_is_said(shop: Shop) -> None:
     )
 
 
-def test_what_git_has_taken_over_is_no_drift(shop: Shop) -> None:
+def test_change_that_git_has_adopted_is_no_finding(shop: Shop) -> None:
     shop.kubectl("scale", "deployment/web", "--replicas=5")
     shop.apply(deployment("web", shop.namespace, replicas=5))
     assert shop.found() == []
 
 
-def test_what_was_changed_twice_leads_back_to_the_owners_value(shop: Shop) -> None:
+def test_field_changed_twice_is_compared_with_the_value_of_the_owner(shop: Shop) -> None:
     shop.kubectl("edit", "deployment/web", editor=replace("replicas: 3", "replicas: 4"))
     shop.kubectl("scale", "deployment/web", "--replicas=6")
     assert shop.found() == [("web", "/spec/replicas", 3, 6)]
@@ -135,7 +135,7 @@ def test_what_was_changed_twice_leads_back_to_the_owners_value(shop: Shop) -> No
     assert shop.found() == []
 
 
-def test_under_a_grant_it_is_to_be_brought_to_git(shop: Shop) -> None:
+def test_change_under_a_grant_is_to_be_backported(shop: Shop) -> None:
     asked = {"reason": "checkout is down for everybody", "ticket": "INC-42"}
     words = [f"breakglass.glasswarden.io/{name}={text}" for name, text in asked.items()]
     shop.kubectl("annotate", "deployment/web", *words, person="responder")
@@ -151,26 +151,26 @@ def test_under_a_grant_it_is_to_be_brought_to_git(shop: Shop) -> None:
     assert "glasswarden backport --ticket INC-42" in finding["suggestion"]
 
 
-class TestObjects:
-    def test_one_that_was_deleted_is_missing_until_it_is_made_anew(self, shop: Shop) -> None:
+class TestWholeObjects:
+    def test_deleted_object_is_missing_until_it_is_recreated(self, shop: Shop) -> None:
         shop.kubectl("delete", "deployment/web")
         assert shop.found() == [("web", "/", "(not known)", None)]
         shop.apply(deployment("web", shop.namespace))
         assert shop.found() == []
 
-    def test_writes_to_one_that_was_made_anew_are_its_own(self, shop: Shop) -> None:
+    def test_writes_to_a_deleted_object_do_not_count_for_its_successor(self, shop: Shop) -> None:
         shop.kubectl("scale", "deployment/web", "--replicas=5")
         shop.kubectl("delete", "deployment/web")
         shop.apply(deployment("web", shop.namespace, replicas=5))
         assert shop.found() == []
 
-    def test_one_that_was_created_by_hand_is_one_too_many(self, shop: Shop) -> None:
+    def test_object_created_by_hand_is_an_orphan(self, shop: Shop) -> None:
         shop.kubectl("create", "configmap", "by-hand", "--from-literal=a=1")
         [finding] = shop.drift()["findings"]
         assert (finding["object"]["name"], finding["field"]) == ("by-hand", "/")
         assert (finding["class"], finding["response"]) == ("orphan", "escalate")
 
-    def test_one_that_waits_for_a_finalizer_is_being_deleted(self, shop: Shop) -> None:
+    def test_object_waiting_for_a_finalizer_is_being_deleted(self, shop: Shop) -> None:
         manifest = deployment("web", shop.namespace)
         manifest["metadata"]["finalizers"] = ["example.com/wait"]
         shop.apply(manifest)
@@ -183,12 +183,12 @@ class TestObjects:
             shop.kubectl("patch", "deployment/web", "--type=merge", "-p", patch, person="admin")
 
 
-def test_a_dry_run_leaves_nothing(shop: Shop) -> None:
+def test_dry_run_is_no_finding(shop: Shop) -> None:
     shop.kubectl("scale", "deployment/web", "--replicas=5", "--dry-run=server")
     assert shop.found() == []
 
 
-def test_secrets_are_compared_and_hidden(shop: Shop) -> None:
+def test_values_of_secrets_are_compared_and_hidden(shop: Shop) -> None:
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -205,7 +205,7 @@ def test_secrets_are_compared_and_hidden(shop: Shop) -> None:
     assert "cannot be compared" in unable["incomplete"][0]["why"]
 
 
-def test_what_may_not_be_read_is_said(shop: Shop) -> None:
+def test_kinds_without_read_access_are_reported_as_incomplete(shop: Shop) -> None:
     shop.kubectl("scale", "deployment/web", "--replicas=5")
     account = shop.guard.cluster.service_account("default", "without-rights", None)
     said = shop.drift(kubeconfig=account.kubeconfig)
@@ -215,14 +215,16 @@ def test_what_may_not_be_read_is_said(shop: Shop) -> None:
     ]
 
 
-def test_a_ledger_of_another_cluster_says_nothing_about_this_one(shop: Shop) -> None:
+def test_ledger_of_another_cluster_is_reported_as_incomplete(shop: Shop) -> None:
     shop.kubectl("scale", "deployment/web", "--replicas=5")
     said = shop.drift(cluster="elsewhere")
     assert said["findings"] == []
     assert "holds no records of the cluster 'elsewhere'" in said["incomplete"][0]["why"]
 
 
-def test_with_git_a_field_is_listed_once_and_git_knows_best(shop: Shop, tmp_path: Path) -> None:
+def test_field_in_git_and_ledger_is_listed_once_with_the_value_of_git(
+    shop: Shop, tmp_path: Path
+) -> None:
     git = tmp_path / "git"
     git.mkdir()
     manifest = deployment("web", shop.namespace)

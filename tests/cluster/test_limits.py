@@ -83,7 +83,7 @@ def is_accepted(text: str) -> bool:
 
 
 @pytest.mark.parametrize("text_of", LARGE.values(), ids=LARGE)
-def test_the_largest_policy_is_taken_and_serves(
+def test_largest_policy_is_accepted_and_enforced(
     cluster: ControlPlane, flux_account: Caller, namespace: str, tmp_path: Path, text_of: Maker
 ) -> None:
     text = f"{largest(text_of)}\nbreakGlass: {{rules: [{{name: all, users: [developer]}}]}}"

@@ -116,7 +116,7 @@ def test_an_overlay_is_applied_and_its_pods_are_admitted(
 
 @pytest.mark.usefixtures("_definitions")
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_a_component_fits_onto_an_overlay(
+def test_component_can_be_applied_on_an_overlay(
     cluster: ControlPlane, tmp_path: Path, component: str
 ) -> None:
     manifests = build(cluster, with_component(tmp_path, component))
@@ -124,7 +124,7 @@ def test_a_component_fits_onto_an_overlay(
     remove_workloads(cluster)
 
 
-def test_pod_security_is_really_enforced(cluster: ControlPlane) -> None:
+def test_pod_security_denies_a_pod_without_a_security_context(cluster: ControlPlane) -> None:
     """Without it the tests above would prove nothing."""
     manifests = build(cluster, MANIFESTS / "overlays" / "standalone")
     apply(cluster, [each for each in manifests if each["kind"] == "Namespace"])
@@ -139,7 +139,9 @@ def test_pod_security_is_really_enforced(cluster: ControlPlane) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_container_is_as_little_as_it_can_be(cluster: ControlPlane, overlay: str) -> None:
+def test_every_container_has_a_read_only_root_limits_and_probes(
+    cluster: ControlPlane, overlay: str
+) -> None:
     manifests = build(cluster, MANIFESTS / "overlays" / overlay)
     for manifest in workloads(manifests).values():
         spec = manifest["spec"]["template"]["spec"]
@@ -153,7 +155,7 @@ def test_every_container_is_as_little_as_it_can_be(cluster: ControlPlane, overla
         assert ":" in container["image"].rpartition("/")[2], "an image without a version"
 
 
-def test_two_pods_never_write_one_sqlite_file(cluster: ControlPlane) -> None:
+def test_webhook_on_sqlite_is_a_statefulset_of_one_pod(cluster: ControlPlane) -> None:
     """Of a StatefulSet's pods no second one starts while the first may still run."""
     webhook = workloads(build(cluster, MANIFESTS / "overlays" / "standalone"))[
         "glasswarden-webhook"
@@ -162,7 +164,7 @@ def test_two_pods_never_write_one_sqlite_file(cluster: ControlPlane) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_what_must_outlive_a_pod_is_on_a_volume_of_its_own(
+def test_spool_and_sqlite_ledger_are_on_a_persistent_volume(
     cluster: ControlPlane, overlay: str
 ) -> None:
     """Records that wait for the database, and the database where it is a file."""
@@ -180,22 +182,22 @@ def test_what_must_outlive_a_pod_is_on_a_volume_of_its_own(
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_part_of_an_overlay_is_known_by_its_label(
-    cluster: ControlPlane, overlay: str
-) -> None:
+def test_every_object_of_an_overlay_has_the_label(cluster: ControlPlane, overlay: str) -> None:
     """`glasswarden uninstall` finds the parts by it."""
     assert unlabelled(build(cluster, MANIFESTS / "overlays" / overlay)) == []
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_every_part_of_a_component_is_known_by_its_label(
+def test_every_object_of_a_component_has_the_label(
     cluster: ControlPlane, tmp_path: Path, component: str
 ) -> None:
     assert unlabelled(build(cluster, with_component(tmp_path, component))) == []
 
 
-def test_audit_events_can_be_delivered(cluster: ControlPlane, tmp_path: Path) -> None:
-    """From the Service through the network policies to a folder that can be written and stays."""
+def test_audit_events_reach_the_intake_through_service_and_network_policies(
+    cluster: ControlPlane, tmp_path: Path
+) -> None:
+    """They are stored in a folder that is writable and persistent."""
     built = build(cluster, with_component(tmp_path, "audit-intake"))
     named = {(each["kind"], each["metadata"]["name"]): each for each in built}
     spec = workloads(built)["glasswarden-correlator"]["spec"]["template"]["spec"]
@@ -217,7 +219,7 @@ def test_audit_events_can_be_delivered(cluster: ControlPlane, tmp_path: Path) ->
     assert str(Path(settings["GLASSWARDEN_AUDIT_TOKENS"]).parent) in mounts
 
 
-def test_where_cert_manager_keeps_the_certificates_nobody_misses_our_keeper(
+def test_cert_manager_component_drops_the_alerts_of_the_certificate_controller(
     cluster: ControlPlane, tmp_path: Path
 ) -> None:
     built = build(cluster, with_component(tmp_path, "prometheus", "cert-manager"))
@@ -234,7 +236,7 @@ def unlabelled(manifests: list[Manifest]) -> list[str]:
     ]
 
 
-def test_the_first_step_refuses_nobody(cluster: ControlPlane) -> None:
+def test_audit_only_overlay_denies_nothing(cluster: ControlPlane) -> None:
     [policy] = [
         each["data"]["policy.yaml"]
         for each in build(cluster, MANIFESTS / "overlays" / "audit-only")
@@ -252,7 +254,7 @@ def webhook_account(cluster: ControlPlane) -> Caller:
     return cluster.service_account(NAMESPACE, "glasswarden-webhook")
 
 
-def test_the_webhook_does_its_work_with_exactly_these_rights(
+def test_webhook_works_with_the_rights_of_the_manifests(
     cluster: ControlPlane,
     webhook_account: Caller,
     namespace: str,
@@ -279,10 +281,10 @@ def correlator_account(cluster: ControlPlane) -> Caller:
     return cluster.service_account(NAMESPACE, "glasswarden-correlator")
 
 
-def test_the_correlator_does_its_work_with_exactly_these_rights(
+def test_correlator_works_with_the_rights_of_the_manifests(
     cluster: ControlPlane, correlator_account: Caller, namespace: str, tmp_path: Path
 ) -> None:
-    """It leads, compares, sees an edit by its watch, and says which kinds it may not list."""
+    """It leads, compares, sees an edit by its watch, and reports which kinds it may not list."""
     git = tmp_path / "git"
     git.mkdir()
     web = deployment("web", namespace)
@@ -343,7 +345,7 @@ ADMISSION = "admissionregistration.k8s.io"
         ("create", "authentication.k8s.io", "tokenreviews", False),
     ],
 )
-def test_the_webhook_may_read_what_it_needs_and_no_more(
+def test_webhook_has_exactly_the_rights_it_needs(
     cluster: ControlPlane, verb: str, group: str, resource: str, *, allowed: bool
 ) -> None:
     assert may(cluster, "glasswarden-webhook", verb, group, resource) is allowed
@@ -374,7 +376,7 @@ def test_the_webhook_may_read_what_it_needs_and_no_more(
         ("impersonate", "", "users", False),
     ],
 )
-def test_the_correlator_may_read_what_git_declares_and_write_nothing_but_events(
+def test_correlator_can_read_declared_kinds_and_write_only_events(
     cluster: ControlPlane, verb: str, group: str, resource: str, *, allowed: bool
 ) -> None:
     assert may(cluster, "glasswarden-correlator", verb, group, resource) is allowed

@@ -1,4 +1,4 @@
-"""A guard that may not write Events, or is not to, guards as ever."""
+"""A webhook that may not write Events, or is not to, denies as ever."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.cluster.retries import eventually
     [(None, ()), ("cluster-admin", ("--no-events",))],
     ids=["without the right", "switched off"],
 )
-def test_it_refuses_and_tells_nothing(
+def test_webhook_without_events_denies_and_publishes_nothing(
     cluster: ControlPlane,
     flux_account: Caller,
     namespace: str,

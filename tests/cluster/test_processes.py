@@ -36,7 +36,7 @@ def test_a_program_is_waited_for_and_stopped(tmp_path: Path) -> None:
     assert not accepts(port)
 
 
-def test_a_program_that_ignores_the_farewell_is_ended_all_the_same(
+def test_program_that_ignores_sigterm_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.cluster.processes.PATIENCE", 0.2)
@@ -47,13 +47,13 @@ def test_a_program_that_ignores_the_farewell_is_ended_all_the_same(
     assert not process.running
 
 
-def test_an_early_end_is_told_with_the_end_of_the_log(tmp_path: Path) -> None:
+def test_early_exit_is_reported_with_the_end_of_the_log(tmp_path: Path) -> None:
     process = python(tmp_path, "raise SystemExit('no such flag')")
     with pytest.raises(ProcessFailed, match=r"toy ended with 1(.|\n)*no such flag"):
         process.wait_until(lambda: False)
 
 
-def test_slowness_is_told_with_the_end_of_the_log(tmp_path: Path) -> None:
+def test_timeout_is_reported_with_the_end_of_the_log(tmp_path: Path) -> None:
     process = python(tmp_path, "import time; print('still at it', flush=True); time.sleep(60)")
     process.wait_until(lambda: bool(process.log.read_text()))
     with pytest.raises(ProcessFailed, match=r"not ready after 0 s(.|\n)*still at it"):
@@ -61,7 +61,7 @@ def test_slowness_is_told_with_the_end_of_the_log(tmp_path: Path) -> None:
     process.stop()
 
 
-def test_a_port_taken_meanwhile_is_chosen_again(tmp_path: Path) -> None:
+def test_port_taken_in_the_meantime_is_replaced(tmp_path: Path) -> None:
     with socket.create_server((LOOPBACK, 0)) as quicker:
         ports = iter([quicker.getsockname()[1], *free_ports(1)])
 
@@ -76,7 +76,7 @@ def test_a_port_taken_meanwhile_is_chosen_again(tmp_path: Path) -> None:
         process.stop()
 
 
-def test_ports_that_stay_taken_are_an_error(tmp_path: Path) -> None:
+def test_port_in_use_is_an_error(tmp_path: Path) -> None:
     with socket.create_server((LOOPBACK, 0)) as quicker:
         process = listener(tmp_path, quicker.getsockname()[1])
         with pytest.raises(PortTaken):

@@ -55,7 +55,7 @@ def config_map(name: str, namespace: str, **annotations: str) -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
-def test_nobody_is_asked_about_unmanaged_objects(
+def test_webhook_is_not_called_for_unmanaged_objects(
     asked: tuple[Guard, Wiretap], namespace: str
 ) -> None:
     guard, tap = asked
@@ -66,7 +66,7 @@ def test_nobody_is_asked_about_unmanaged_objects(
         developer.kubectl("delete", "deployment/web", "-n", namespace)
 
 
-def test_its_questions_come_on_the_short_lane(
+def test_calls_of_the_api_server_use_the_fast_http_path(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
     guard, tap = asked
@@ -80,7 +80,7 @@ def test_its_questions_come_on_the_short_lane(
     assert all(head is not None for head in heads), tap.heads
 
 
-def test_an_engines_controller_is_not_asked_about_its_own(
+def test_webhook_is_not_called_for_controllers_of_the_owning_engine(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
     _, tap = asked
@@ -91,7 +91,7 @@ def test_an_engines_controller_is_not_asked_about_its_own(
         flux_account.kubectl("delete", "deployment/web", "-n", namespace)
 
 
-def test_another_engines_controller_is_a_stranger(
+def test_webhook_denies_the_controller_of_another_engine(
     asked: tuple[Guard, Wiretap], flux_account: Caller, argocd_account: Caller, namespace: str
 ) -> None:
     _, tap = asked
@@ -104,7 +104,7 @@ def test_another_engines_controller_is_a_stranger(
     assert "is managed by Flux" in denied.stderr
 
 
-def test_the_emergency_group_is_never_asked(
+def test_webhook_is_not_called_for_the_emergency_group(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
     guard, tap = asked
@@ -118,7 +118,7 @@ def test_the_emergency_group_is_never_asked(
         admin.kubectl("delete", "deployment/web", "-n", namespace, *posing)
 
 
-def test_a_marker_of_ones_own_guards_like_an_engines(
+def test_marker_of_the_policy_guards_like_an_engine(
     asked: tuple[Guard, Wiretap], namespace: str
 ) -> None:
     guard, tap = asked
@@ -134,7 +134,9 @@ def test_a_marker_of_ones_own_guards_like_an_engines(
     assert f"ConfigMap {namespace}/it is managed by deployer" in denied.stderr
 
 
-def test_only_gitops_creates_in_a_reserved_namespace(asked: tuple[Guard, Wiretap]) -> None:
+def test_creation_in_a_reserved_namespace_is_denied_without_gitops(
+    asked: tuple[Guard, Wiretap],
+) -> None:
     guard, _ = asked
     admin, developer = guard.cluster.as_("admin"), guard.cluster.as_("developer")
     admin.kubectl("create", "namespace", "reserved-1")
@@ -146,10 +148,10 @@ def test_only_gitops_creates_in_a_reserved_namespace(asked: tuple[Guard, Wiretap
     assert guard.cluster.get("serviceaccount/default", "-n", "reserved-1")
 
 
-def test_an_engine_keeps_house_in_a_reserved_namespace(
+def test_webhook_is_not_called_for_engines_in_a_reserved_namespace(
     asked: tuple[Guard, Wiretap], flux_account: Caller, argocd_account: Caller
 ) -> None:
-    """The Secret of a Helm release has no marks, and its controller is not even asked about."""
+    """The Secret of a Helm release has no marks."""
     guard, tap = asked
     guard.cluster.as_("admin").kubectl("create", "namespace", "reserved-2")
     with questions(tap, 0):
@@ -165,7 +167,7 @@ def test_an_engine_keeps_house_in_a_reserved_namespace(
     assert "is managed by Flux" in denied.stderr
 
 
-def test_a_reserved_namespace_does_not_go_with_all_that_is_in_it(
+def test_deletion_of_a_reserved_namespace_is_denied(
     asked: tuple[Guard, Wiretap], flux_account: Caller
 ) -> None:
     guard, tap = asked
@@ -178,10 +180,10 @@ def test_a_reserved_namespace_does_not_go_with_all_that_is_in_it(
         flux_account.kubectl("delete", "namespace", "reserved-3", "--wait=false")
 
 
-def test_what_is_scaled_is_known_even_in_its_first_second(
+def test_scale_of_a_new_object_is_denied_before_the_watch_has_it(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
-    """The watch has not told about it yet: it is read directly."""
+    """The parent is then read directly."""
     guard, _ = asked
     for name in ("one", "two", "three"):
         manifest = by_flux(deployment(name, namespace), "shop")
@@ -193,9 +195,7 @@ def test_what_is_scaled_is_known_even_in_its_first_second(
         assert "is managed by Flux" in denied.stderr
 
 
-def test_an_ordinary_deployment_is_scaled_as_ever(
-    asked: tuple[Guard, Wiretap], namespace: str
-) -> None:
+def test_unmanaged_deployment_can_be_scaled(asked: tuple[Guard, Wiretap], namespace: str) -> None:
     guard, _ = asked
     developer = guard.cluster.as_("developer")
     developer.kubectl("create", "-f", "-", stdin=deployment("web", namespace))

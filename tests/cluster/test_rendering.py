@@ -92,7 +92,7 @@ def test_an_overlay_is_built_with_kubectl_where_kustomize_is_missing(
 
 
 @pytest.mark.usefixtures("renderers")
-def test_an_overlay_that_cannot_be_built_says_why(tmp_path: Path) -> None:
+def test_overlay_that_cannot_be_built_is_reported_with_the_reason(tmp_path: Path) -> None:
     folder = written(tmp_path, {"kustomization.yaml": "resources: [gone.yaml]\n"})
     with pytest.raises(DeclaredUnreadable, match=r"kustomize failed.*gone\.yaml"):
         read(folder)
@@ -112,7 +112,7 @@ def test_a_chart_is_rendered_with_its_release_and_values(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("renderers")
-def test_a_chart_that_cannot_be_rendered_says_why(tmp_path: Path) -> None:
+def test_chart_that_cannot_be_rendered_is_reported_with_the_reason(tmp_path: Path) -> None:
     chart = written(a_chart(tmp_path), {"templates/broken.yaml": "{{ .Values.a.b }}"})
     with pytest.raises(DeclaredUnreadable, match="helm failed"):
         read(chart)

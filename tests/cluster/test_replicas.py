@@ -195,9 +195,7 @@ def roles(pair: Pair, shop: Shop, *, swapped: bool = False) -> Iterator[None]:
         yield
 
 
-def test_a_grant_of_one_is_honoured_by_the_other_and_the_other_way_round(
-    pair: Pair, shop: Shop
-) -> None:
+def test_grant_of_one_replica_is_valid_on_the_other(pair: Pair, shop: Shop) -> None:
     with roles(pair, shop):
         assert "is managed by Flux" in shop.refusal("web")
         shop.break_glass("web")
@@ -282,7 +280,9 @@ def key_of(token: str) -> str:
 
 
 @pytest.mark.e2e
-def test_keys_rotate_under_load_and_nothing_is_lost_or_forged(pair: Pair, shop: Shop) -> None:
+def test_key_rotation_under_load_loses_no_grant_and_accepts_no_forgery(
+    pair: Pair, shop: Shop
+) -> None:
     names = ["web", "api"]
     with roles(pair, shop):
         shop.deploy("api")
@@ -304,7 +304,7 @@ def test_keys_rotate_under_load_and_nothing_is_lost_or_forged(pair: Pair, shop: 
         assert load.forged > 0
 
 
-def test_a_revoked_keys_grants_die_on_both(pair: Pair, shop: Shop) -> None:
+def test_grants_of_a_revoked_key_end_on_both_replicas(pair: Pair, shop: Shop) -> None:
     shop.deploy("api")
     with roles(pair, shop):
         for name in ("web", "api"):
@@ -341,10 +341,10 @@ def slow_clock(settable_clock: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.e2e  # needs a C compiler
-def test_clocks_that_are_apart(
+def test_grant_is_valid_on_replicas_with_different_clocks(
     cluster: ControlPlane, shop: Shop, tmp_path: Path, slow_clock: dict[str, str]
 ) -> None:
-    """A grant counts at once on a replica that is behind; one that is ahead ends it no later."""
+    """It counts at once on a replica that is behind; one that is ahead ends it no later."""
     with paired(cluster, tmp_path, slow_clock) as pair:
         with roles(pair, shop):
             shop.break_glass("web")

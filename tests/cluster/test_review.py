@@ -61,7 +61,7 @@ def incident(guard: Guard, flux_account: Caller, namespace: str) -> Incident:
     return Incident(guard, namespace)
 
 
-def test_the_report_says_who_did_what_and_what_is_left(incident: Incident, tmp_path: Path) -> None:
+def test_report_names_actors_and_what_is_still_live(incident: Incident, tmp_path: Path) -> None:
     where = ("-n", incident.namespace)
     output = tmp_path / "report.json"
     done = incident.ask("report", *where, "-o", str(output), "--verify")
@@ -83,7 +83,9 @@ def test_the_report_says_who_did_what_and_what_is_left(incident: Incident, tmp_p
     assert {each["path"] for each in report["obligations"]} == set(live)
 
 
-def test_git_that_took_the_change_over_owes_nothing(incident: Incident, tmp_path: Path) -> None:
+def test_report_has_no_open_follow_up_once_git_has_the_change(
+    incident: Incident, tmp_path: Path
+) -> None:
     manifest = by_flux(deployment("web", incident.namespace, replicas=8), "shop")
     container = manifest["spec"]["template"]["spec"]["containers"][0]
     container["image"] = "registry.example/web:2"
@@ -93,7 +95,7 @@ def test_git_that_took_the_change_over_owes_nothing(incident: Incident, tmp_path
     assert "Nothing is known to be left to do." in done.stdout
 
 
-def test_every_format_is_written(incident: Incident, tmp_path: Path) -> None:
+def test_report_is_written_in_every_format(incident: Incident, tmp_path: Path) -> None:
     where = ("report", "-n", incident.namespace, "--no-live")
     page = tmp_path / "report.html"
     assert incident.ask(*where, "-o", str(page)).returncode == 0

@@ -8,10 +8,10 @@ from tests.cluster.guard import guarding
 from tests.cluster.kubectl import Caller
 
 
-def test_a_scale_that_nobody_can_judge_fails_open_and_leaves_a_trace(
+def test_scale_with_an_unreadable_parent_fails_open_with_an_audit_annotation(
     cluster: ControlPlane, tmp_path: Path, flux_account: Caller, namespace: str
 ) -> None:
-    """Without the right to look the parent up, the webhook says so instead of guessing."""
+    """Without the right to read the parent, the webhook reports so instead of guessing."""
     manifest = by_flux(deployment("web", namespace), "shop")
     flux_account.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
     with guarding(cluster, tmp_path, role=None):

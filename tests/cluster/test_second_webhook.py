@@ -94,7 +94,7 @@ class Web:
 
 @pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
 @pytest.mark.parametrize("name", ["a-mesh", "z-mesh"], ids=["before ours", "after ours"])
-def test_stamps_count_and_held_fields_are_right(
+def test_stamp_and_held_fields_are_right_beside_another_mutating_webhook(
     guard: Guard, flux_account: Caller, namespace: str, tmp_path: Path, name: str, reinvocation: str
 ) -> None:
     web = Web(guard, flux_account, namespace)

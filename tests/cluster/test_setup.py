@@ -1,4 +1,4 @@
-"""Installing, examining and taking off, on a cluster of its own: ours is cluster-wide."""
+"""Install, doctor and uninstall, on a cluster of its own: the registration is cluster-wide."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def healths(output: str) -> dict[str, str]:
     return {words[1]: words[0] for words in lines}
 
 
-def test_a_running_guard_is_found_well(cluster: ControlPlane, tmp_path: Path) -> None:
+def test_doctor_finds_a_running_webhook_healthy(cluster: ControlPlane, tmp_path: Path) -> None:
     with guarding(cluster, tmp_path, "mode: audit\n") as guard:
         where = ("--certs", str(guard.certificates.path), "--policy", str(guard.policy))
         examined = glasswarden(cluster, "doctor", *where, "--ledger", guard.ledger)
@@ -96,7 +96,7 @@ def test_a_running_guard_is_found_well(cluster: ControlPlane, tmp_path: Path) ->
     }
 
 
-def test_a_guard_that_went_away_is_found_ill(
+def test_doctor_finds_an_unavailable_webhook_unhealthy(
     cluster: ControlPlane, objects: Objects, tmp_path: Path
 ) -> None:
     with guarding(cluster, tmp_path) as guard:
@@ -111,7 +111,7 @@ def test_a_guard_that_went_away_is_found_ill(
     assert "connection refused" in examined.stdout
 
 
-def test_nothing_installed_is_said(cluster: ControlPlane) -> None:
+def test_doctor_reports_that_nothing_is_installed(cluster: ControlPlane) -> None:
     examined = glasswarden(cluster, "doctor", "--namespace", "nowhere")
     assert examined.returncode == 1
     assert "nothing is guarded" in examined.stdout
@@ -120,9 +120,9 @@ def test_nothing_installed_is_said(cluster: ControlPlane) -> None:
 
 @pytest.mark.usefixtures("_from_nothing")
 class TestInstall:
-    """The steps of docs/install.md, in their order, each refused before its time."""
+    """The steps of docs/install.md, in their order, each rejected before its time."""
 
-    def test_from_nothing_to_registered_and_back(
+    def test_install_registers_and_uninstall_removes(
         self, cluster: ControlPlane, objects: Objects
     ) -> None:
         overlay = build(cluster, MANIFESTS / "overlays" / "standalone")
@@ -148,7 +148,7 @@ class TestInstall:
         assert_doctor_sees_the_missing_pod(cluster)
         assert_uninstalled(cluster, objects)
 
-    def test_a_secret_of_cert_managers_is_recognised(
+    def test_secret_of_cert_manager_is_recognized(
         self, cluster: ControlPlane, objects: Objects
     ) -> None:
         """cert-manager itself is not needed for that: it leaves its name on the Secret."""
@@ -180,7 +180,7 @@ class TestInstall:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_no_part_of_an_overlay_is_left_behind(cluster: ControlPlane, overlay: str) -> None:
+def test_uninstall_leaves_no_object_of_an_overlay(cluster: ControlPlane, overlay: str) -> None:
     manifests = build(cluster, MANIFESTS / "overlays" / overlay)
     apply(cluster, manifests)
     assert there(cluster, manifests)
@@ -189,7 +189,7 @@ def test_no_part_of_an_overlay_is_left_behind(cluster: ControlPlane, overlay: st
     assert there(cluster, manifests) == []
 
 
-def test_without_the_command_the_evidence_survives(cluster: ControlPlane) -> None:
+def test_deletion_by_kubectl_keeps_the_volumes(cluster: ControlPlane) -> None:
     """The last line of docs/install.md: the namespace stays, and so do the volumes in it."""
     overlay = MANIFESTS / "overlays" / "standalone"
     manifests = build(cluster, overlay)
@@ -205,8 +205,8 @@ def test_without_the_command_the_evidence_survives(cluster: ControlPlane) -> Non
     assert "deletionTimestamp" not in cluster.get(*claim)["metadata"]
 
 
-def test_what_could_not_be_looked_for_is_said(cluster: ControlPlane) -> None:
-    """Somebody who may take the registration off, and no more, must not believe all is gone."""
+def test_uninstall_reports_what_it_could_not_list(cluster: ControlPlane) -> None:
+    """Somebody who may remove the registration, and no more, must not believe all is deleted."""
     account = cluster.service_account("default", "remover", None)
     rule = (
         "--verb=get,list,delete",
@@ -260,7 +260,7 @@ def assert_uninstalled(cluster: ControlPlane, objects: Objects) -> None:
     assert "state-glasswarden-webhook-0" in {each["metadata"]["name"] for each in claims}
 
 
-def test_a_configuration_of_ours_under_another_name_is_pointed_out(
+def test_uninstall_reports_a_configuration_under_another_name(
     cluster: ControlPlane, objects: Objects, tmp_path: Path
 ) -> None:
     with guarding(cluster, tmp_path):
@@ -282,7 +282,7 @@ def running_as(name: str, namespace: str, account: str) -> dict[str, Any]:
     return manifest
 
 
-def test_a_cluster_is_looked_at_and_a_policy_proposed(
+def test_init_proposes_a_policy_from_the_cluster(
     cluster: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     settings = {
@@ -325,14 +325,14 @@ def test_a_cluster_is_looked_at_and_a_policy_proposed(
     assert checked.returncode == 0
 
 
-def test_a_policy_that_is_there_is_not_written_over(cluster: ControlPlane, tmp_path: Path) -> None:
+def test_init_does_not_overwrite_an_existing_policy(cluster: ControlPlane, tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text("mine")
     done = glasswarden(cluster, "init", "--output", str(tmp_path / "policy.yaml"))
     assert done.returncode == 1
     assert (tmp_path / "policy.yaml").read_text() == "mine"
 
 
-def test_an_audit_log_says_what_the_proposal_would_have_denied(
+def test_init_reports_what_the_proposal_would_have_denied(
     cluster: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     manifest = by_flux(deployment("web", namespace), "shop")
@@ -351,7 +351,7 @@ def test_an_audit_log_says_what_the_proposal_would_have_denied(
 
 
 @pytest.mark.gitops  # for Flux's definitions
-def test_fluxs_tenants_are_found(cluster: ControlPlane, namespace: str) -> None:
+def test_init_finds_the_tenants_of_flux(cluster: ControlPlane, namespace: str) -> None:
     skip_unless_built(KUSTOMIZE_CONTROLLER)
     cluster.define(KUSTOMIZE_CONTROLLER.definitions)
     kustomization = {

@@ -1,4 +1,4 @@
-"""The figures of the API server that alerts rely on: it has them, under these names and labels."""
+"""The metrics of the API server that alerts rely on: it has them, under these names and labels."""
 
 import re
 from datetime import UTC, datetime

@@ -9,7 +9,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import GLASSWARDEN
 
 
-def test_it_counts_what_would_have_been_denied(
+def test_simulation_counts_writes_that_would_have_been_denied(
     cluster: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     flux = cluster.service_account("flux-system", "kustomize-controller", "cluster-admin")

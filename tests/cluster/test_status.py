@@ -31,7 +31,7 @@ def patched(caller: Caller, target: str, namespace: str, patch: dict[str, Any]) 
     return caller.kubectl(*words, "-p", json.dumps(patch), check=False)
 
 
-def test_marks_are_not_taken_off_by_way_of_it(
+def test_marks_cannot_be_removed_through_a_status_subresource(
     asked: tuple[Guard, Wiretap], argocd_account: Caller, flux_account: Caller, namespace: str
 ) -> None:
     guard, _ = asked
@@ -68,7 +68,7 @@ REFERENCE = {
     ],
     ids=["a mark that is no sign", "a switch", "somebody else's controller"],
 )
-def test_nor_is_anything_else_that_would_set_an_object_free(
+def test_metadata_that_releases_an_object_cannot_be_written_through_status(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str, metadata: dict[str, Any]
 ) -> None:
     guard, _ = asked
@@ -81,7 +81,7 @@ def test_nor_is_anything_else_that_would_set_an_object_free(
     assert 'admission webhook "status.glasswarden.io" denied' in denied.stderr, denied
 
 
-def test_stamps_are_not_written_by_way_of_it(
+def test_stamps_cannot_be_written_through_a_status_subresource(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
     guard, _ = asked
@@ -93,7 +93,7 @@ def test_stamps_are_not_written_by_way_of_it(
         assert "Stamps are Glasswarden's alone to write." in denied.stderr
 
 
-def test_nobody_is_asked_about_an_ordinary_status(
+def test_webhook_is_not_called_for_an_ordinary_status_write(
     asked: tuple[Guard, Wiretap], flux_account: Caller, namespace: str
 ) -> None:
     guard, tap = asked
@@ -140,7 +140,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", LOOSE)
-def test_every_kind_whose_status_takes_metadata_along_is_asked_about(
+def test_webhook_is_called_for_every_kind_whose_status_writes_metadata(
     asked: tuple[Guard, Wiretap], namespace: str, kind: str, request: pytest.FixtureRequest
 ) -> None:
     guard, _ = asked
@@ -165,7 +165,7 @@ def test_every_kind_whose_status_takes_metadata_along_is_asked_about(
     assert "example.com/seen" in found["metadata"]["annotations"]  # so the entry is needed
 
 
-def test_a_namespace_is_not_stamped_by_way_of_its_finalizers(
+def test_namespace_cannot_be_stamped_through_its_finalize_subresource(
     asked: tuple[Guard, Wiretap], namespace: str
 ) -> None:
     guard, _ = asked

@@ -34,7 +34,7 @@ def aftermath(
         yield Aftermath(scene)
 
 
-def test_what_happened_is_told_and_the_way_back_ends_in_no_drift(aftermath: Aftermath) -> None:
+def test_incident_is_reported_and_its_backport_leaves_no_drift(aftermath: Aftermath) -> None:
     """One test, because it is one story: what it finds is only so before the last act."""
     scene = aftermath.scene
     assert [step.title for step in scene.steps if "denied the request" in step.said] == [

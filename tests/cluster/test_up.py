@@ -61,7 +61,7 @@ def is_registered(cluster: ControlPlane) -> bool:
 @pytest.mark.parametrize(
     "ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda sign: sign.name
 )
-def test_a_local_cluster_is_guarded_until_it_is_ended(
+def test_up_guards_a_local_cluster_until_it_is_stopped(
     cluster: ControlPlane,
     flux_account: Caller,
     namespace: str,
@@ -82,10 +82,8 @@ def test_a_local_cluster_is_guarded_until_it_is_ended(
     assert (tmp_path / "up" / "ledger.db").exists()
 
 
-def test_somebody_impatient_leaves_no_registration_behind(
-    cluster: ControlPlane, tmp_path: Path
-) -> None:
-    """Ctrl-C again and again, and the terminal closed, while the first is being obeyed."""
+def test_repeated_signals_leave_no_registration(cluster: ControlPlane, tmp_path: Path) -> None:
+    """Ctrl-C repeatedly, and the terminal closed, while the first is being handled."""
     with up(cluster, tmp_path) as process:
         line_of(process)
         while process.poll() is None:
@@ -96,7 +94,7 @@ def test_somebody_impatient_leaves_no_registration_behind(
     assert not is_registered(cluster)
 
 
-def test_an_end_waits_for_an_api_server_that_is_away_for_a_moment() -> None:
+def test_stop_retries_while_the_api_server_is_unavailable() -> None:
     objects = AwayFor(3)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("time.sleep", lambda _: None)
@@ -119,7 +117,7 @@ class AwayFor:
         return True
 
 
-def test_drift_is_looked_for_beside_the_guard(
+def test_up_with_git_opens_findings_for_drift(
     cluster: ControlPlane, flux_account: Caller, namespace: str, tmp_path: Path
 ) -> None:
     web = deployment("web", namespace)
@@ -141,7 +139,7 @@ def of(namespace: str, found: list[Episode]) -> list[tuple[str, str, str]]:
     return [(each.field, each.live, each.state) for each in here]
 
 
-def test_an_address_that_the_api_server_cannot_reach_leaves_nothing_behind(
+def test_address_that_the_api_server_cannot_reach_leaves_no_registration(
     cluster: ControlPlane, tmp_path: Path
 ) -> None:
     with up(cluster, tmp_path, "--host", "unreachable.invalid") as process:
@@ -151,7 +149,7 @@ def test_an_address_that_the_api_server_cannot_reach_leaves_nothing_behind(
     assert not is_registered(cluster)
 
 
-def test_a_webhook_that_dies_takes_the_registration_with_it(
+def test_registration_is_removed_when_the_webhook_dies(
     cluster: ControlPlane, tmp_path: Path
 ) -> None:
     with up(cluster, tmp_path) as process:
@@ -170,9 +168,7 @@ def children(pid: int) -> list[int]:
     return [int(each) for each in found.split()]
 
 
-def test_a_cluster_that_is_guarded_already_is_left_alone(
-    cluster: ControlPlane, tmp_path: Path
-) -> None:
+def test_second_up_does_not_change_a_guarded_cluster(cluster: ControlPlane, tmp_path: Path) -> None:
     with up(cluster, tmp_path / "one") as first:
         line_of(first)
         with up(cluster, tmp_path / "two") as second:

@@ -68,7 +68,7 @@ def events_naming(guard: Guard, attempt: Attempt) -> list[dict[str, Any]]:
     return [each for each in guard.cluster.audit_events() if key in each.get("annotations", {})]
 
 
-def test_what_people_do_is_recorded_and_witnessed(
+def test_every_write_of_a_person_has_a_record_and_an_audit_event(
     guard: Guard, flux_account: Caller, namespace: str, tmp_path: Path
 ) -> None:
     """Allowed, denied, scaled and deleted: each record has its witness, each witness its record."""
@@ -92,7 +92,7 @@ def test_what_people_do_is_recorded_and_witnessed(
     assert fsck(guard, log_of(guard, tmp_path / "audit.log")) == (0, [])
 
 
-def test_every_try_of_a_contended_write_is_witnessed(
+def test_every_retry_of_a_contended_write_is_in_its_audit_event(
     guard: Guard, flux_account: Caller, namespace: str, tmp_path: Path
 ) -> None:
     """The API server asks again when the object moved under a PATCH; its event names every try."""
@@ -108,7 +108,7 @@ def test_every_try_of_a_contended_write_is_witnessed(
     assert fsck(guard, log_of(guard, tmp_path / "audit.log")) == (0, [])
 
 
-def test_every_object_of_a_collection_is_witnessed_by_its_one_event(
+def test_every_object_of_a_deleted_collection_is_in_one_audit_event(
     guard: Guard, flux_account: Caller, namespace: str, tmp_path: Path
 ) -> None:
     deploy(flux_account, namespace, "one", "two", "three")
@@ -121,7 +121,7 @@ def test_every_object_of_a_collection_is_witnessed_by_its_one_event(
     assert fsck(guard, log_of(guard, tmp_path / "audit.log")) == (0, [])
 
 
-def test_an_event_that_was_taken_out_of_the_log_is_found(
+def test_record_without_its_audit_event_is_found(
     guard: Guard, flux_account: Caller, namespace: str, tmp_path: Path
 ) -> None:
     deploy(flux_account, namespace, "web")
@@ -134,7 +134,7 @@ def test_an_event_that_was_taken_out_of_the_log_is_found(
     assert place == (record.writer, record.sequence, record.id)
 
 
-def test_a_record_that_was_removed_is_found_twice(
+def test_removed_record_is_found_by_its_chain_and_its_audit_event(
     guard: Guard, flux_account: Caller, namespace: str, tmp_path: Path
 ) -> None:
     """By its chain, which goes on behind it, and by the witness: that names it."""

@@ -49,7 +49,7 @@ def actors(findings: Sequence[Finding]) -> list[str]:
     return [each.link.actor if each.link else "nobody asked" for each in findings]
 
 
-def test_each_finding_is_linked_in_its_place(ledger: Ledger) -> None:
+def test_findings_keep_their_order(ledger: Ledger) -> None:
     api = Ref("apps", "v1", "Deployment", "shop", "api", "u2")
     recorded(
         ledger,
@@ -62,23 +62,23 @@ def test_each_finding_is_linked_in_its_place(ledger: Ledger) -> None:
     assert actors(found) == ["developer", "lead", "responder"]
 
 
-def test_a_history_is_read_as_far_back_as_the_answer_lies(ledger: Ledger) -> None:
+def test_history_is_read_over_several_pages(ledger: Ledger) -> None:
     elsewhere = [wrote(2 + n / 100, "/spec/paused", new=bool(n % 2)) for n in range(120)]
     recorded(ledger, wrote(1, REPLICAS, new=8), *elsewhere)
     assert actors(linked(ledger, a_finding())) == ["responder"]
 
 
-def test_the_version_in_which_an_object_is_declared_does_not_matter(ledger: Ledger) -> None:
+def test_record_in_another_api_version_explains_the_finding(ledger: Ledger) -> None:
     recorded(ledger, wrote(1, REPLICAS, new=8, version="v1beta1"))
     assert actors(linked(ledger, a_finding())) == ["responder"]
 
 
-def test_other_clusters_do_not_count(ledger: Ledger) -> None:
+def test_record_of_another_cluster_explains_nothing(ledger: Ledger) -> None:
     recorded(ledger, wrote(1, REPLICAS, new=8, cluster="elsewhere"))
     assert actors(linked(ledger, a_finding())) == [""]
 
 
-def test_one_history_serves_all_findings_of_an_object() -> None:
+def test_history_of_an_object_is_read_once() -> None:
     read: list[Ref] = []
 
     def reader(refs: Sequence[Ref]) -> list[list[Attempt]]:
@@ -90,7 +90,7 @@ def test_one_history_serves_all_findings_of_an_object() -> None:
     assert read == [Ref("apps", "", "Deployment", "shop", "web")]
 
 
-def test_what_the_policy_gives_away_is_delegated(ledger: Ledger) -> None:
+def test_field_delegated_by_the_policy_is_delegated(ledger: Ledger) -> None:
     recorded(ledger)
     holder = held_by("horizontal-pod-autoscaler", 1, subresource="scale")
     [found] = linked(ledger, a_finding(holders=(holder,)))
@@ -98,7 +98,7 @@ def test_what_the_policy_gives_away_is_delegated(ledger: Ledger) -> None:
     assert found.link.state is State.DELEGATED
 
 
-def test_a_time_without_records_is_said_by_the_ledger_itself(ledger: Ledger) -> None:
+def test_gap_in_the_ledger_is_the_reason(ledger: Ledger) -> None:
     gap = a_gap(since=at(1), until=at(5), why="the database was away")
     recorded(ledger, gap)
     [found] = linked(ledger, a_finding(holders=(held_by("kubectl-edit", 3),)))
@@ -106,14 +106,14 @@ def test_a_time_without_records_is_said_by_the_ledger_itself(ledger: Ledger) -> 
     assert "the database was away" in found.link.why
 
 
-def test_what_was_there_before_the_ledger_is_said_to_be(ledger: Ledger) -> None:
+def test_write_before_the_first_record_is_the_reason(ledger: Ledger) -> None:
     recorded(ledger)
     [found] = linked(ledger, a_finding(holders=(held_by("kubectl-edit", -90),)))
     assert found.link is not None
     assert "before recording began" in found.link.why
 
 
-def test_a_deletion_is_found_by_the_name_alone(ledger: Ledger) -> None:
+def test_deletion_is_found_without_a_uid(ledger: Ledger) -> None:
     recorded(ledger, wrote(1, REPLICAS, operation="DELETE", changes=()))
     gone = Ref("apps", "v1", "Deployment", "shop", "web")
     [found] = linked(ledger, a_finding("/", ABSENT, gone))

@@ -32,7 +32,7 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     assert max(map(len, lines)) <= width
 
 
-def test_the_table_says_what_is_where() -> None:
+def test_table_has_object_field_and_time() -> None:
     text = render_table(a_result(a_finding("/spec/replicas", 3, 5)), 160)
     assert "Deployment prod/web" in text
     assert "/spec/replicas" in text
@@ -40,12 +40,12 @@ def test_the_table_says_what_is_where() -> None:
     assert "1 finding in 1 object" in text
 
 
-def test_no_drift_is_said() -> None:
+def test_result_without_findings_is_rendered_as_no_drift() -> None:
     assert render_table(Result(), 80) == "No drift"
     assert "No drift." in render_markdown(Result())
 
 
-def test_what_was_not_looked_at_never_reads_as_no_drift() -> None:
+def test_incomplete_result_is_not_rendered_as_no_drift() -> None:
     result = Result((), (Incomplete("Secret (v1)", "no right to list it"),))
     for text in (render_table(result, 80), render_markdown(result)):
         assert "No drift in what could be looked at" in text
@@ -54,7 +54,7 @@ def test_what_was_not_looked_at_never_reads_as_no_drift() -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
-def test_nothing_in_a_cluster_steers_the_terminal(form: str) -> None:
+def test_control_characters_are_escaped(form: str) -> None:
     ref = Ref("", "v1", "ConfigMap", "prod", EVIL)
     result = a_result(
         a_finding("/data/x", EVIL, EVIL, ref=ref, by=EVIL),
@@ -64,14 +64,14 @@ def test_nothing_in_a_cluster_steers_the_terminal(form: str) -> None:
     assert all(char.isprintable() or char == "\n" for char in text)
 
 
-def test_a_cell_of_markdown_cannot_be_left() -> None:
+def test_pipes_in_values_are_escaped_in_markdown() -> None:
     ref = Ref("", "v1", "ConfigMap", "prod", "a|b")
     text = render_markdown(a_result(a_finding("/data/x", "a|`b`", "c|d", ref=ref)))
     row = next(line for line in text.splitlines() if "/data/x" in line and line.startswith("|"))
     assert row.replace(r"\|", "").count("|") == 9
 
 
-def test_a_whole_object_is_not_spelled_out() -> None:
+def test_whole_object_is_rendered_as_a_placeholder() -> None:
     missing = Finding(
         Ref("", "v1", "ConfigMap", "prod", "a"), ROOT, {"data": {}}, ABSENT, None, "git"
     )
@@ -79,7 +79,7 @@ def test_a_whole_object_is_not_spelled_out() -> None:
     assert "{" not in render_table(a_result(missing), 200)
 
 
-def test_markdown_gives_the_command_and_the_suggestion() -> None:
+def test_markdown_has_the_verify_command_and_the_suggestion() -> None:
     finding = a_finding("/spec/replicas", 3, 5, by="kube-controller-manager")
     text = render_markdown(a_result(finding))
     assert "kubectl describe deployment.apps/web -n prod" in text
@@ -90,11 +90,11 @@ def test_markdown_gives_the_command_and_the_suggestion() -> None:
     ("text", "safe"),
     [("plain ünïcode", "plain ünïcode"), ("\x1b[0m", "\\x1b[0m"), ("a\nb", "a\\nb")],
 )
-def test_characters_that_are_not_visible_are_escaped(text: str, safe: str) -> None:
+def test_invisible_characters_are_escaped(text: str, safe: str) -> None:
     assert printable(text) == safe
 
 
-def test_paths_are_printable_as_they_are() -> None:
+def test_path_with_control_characters_is_printable() -> None:
     assert str(parse_path("/metadata/annotations/~{1b}")).isprintable()
 
 
@@ -107,7 +107,7 @@ def test_wide_characters_take_two_columns(width: int) -> None:
         assert sum(2 if east_asian_width(char) in "WF" else 1 for char in line) <= width
 
 
-def test_what_is_worth_knowing_is_said_and_hides_nothing() -> None:
+def test_remarks_are_rendered_beside_the_result() -> None:
     result = Result(remarks=("ConfigMap prod/a is declared twice",))
     assert "No drift\n" in render_table(result, 80)
     assert "declared twice" in render_table(result, 80)

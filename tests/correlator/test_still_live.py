@@ -1,4 +1,4 @@
-"""What became of a change: still there, in Git, or honestly not known."""
+"""Whether a change is still live, in Git, or not known."""
 
 from typing import Any
 
@@ -22,30 +22,30 @@ def out_of_reach(_ref: Ref) -> Object | None:
 @pytest.mark.parametrize(
     ("live", "answer"),
     [
-        pytest.param(an_object(8), Answer.YES, id="still there"),
+        pytest.param(an_object(8), Answer.YES, id="still live"),
         pytest.param(an_object(3), Answer.NO, id="put back"),
         pytest.param(an_object(None), Answer.NO, id="removed"),
-        pytest.param(None, Answer.NO, id="the object is gone"),
+        pytest.param(None, Answer.NO, id="the object is deleted"),
         pytest.param(an_object(8, "another"), Answer.NO, id="another object of that name"),
     ],
 )
-def test_the_cluster_is_asked(live: Object | None, answer: Answer) -> None:
+def test_change_is_compared_with_the_live_object(live: Object | None, answer: Answer) -> None:
     attempt = wrote(1, "/spec/replicas", old=3, new=8)
     assert Looked(lambda _ref: live)(attempt, attempt.changes[0]) == Standing(answer)
 
 
-def test_what_cannot_be_looked_at_is_not_known() -> None:
+def test_answer_for_an_unreadable_object_is_unknown() -> None:
     attempt = wrote(1, "/spec/replicas", old=3, new=8)
     assert Looked(out_of_reach)(attempt, attempt.changes[0]) == Standing()
 
 
-def test_git_is_asked_where_it_is_at_hand_and_knows_no_uid() -> None:
+def test_change_is_compared_with_the_declared_object_without_a_uid() -> None:
     attempt = wrote(1, "/spec/replicas", old=3, new=8)
     looked = Looked(lambda _ref: an_object(8), declared=lambda _ref: an_object(8, uid=""))
     assert looked(attempt, attempt.changes[0]) == Standing(Answer.YES, Answer.YES)
 
 
-def test_a_value_that_cannot_be_compared_is_not_known() -> None:
+def test_answer_for_an_incomparable_value_is_unknown() -> None:
     attempt = wrote(1, "/spec/replicas", new_masked="gone:00")
     assert Looked(lambda _ref: an_object(8))(attempt, attempt.changes[0]) == Standing()
 
@@ -63,7 +63,7 @@ LEAVING = an_object(8) | {"metadata": {"name": "web", "deletionTimestamp": "now"
         ("CREATE", None, Answer.NO),
     ],
 )
-def test_what_came_or_went_stands_while_it_is_there_or_is_not(
+def test_creation_and_deletion_are_compared_with_the_existence_of_the_object(
     operation: str, there: Object | None, answer: Answer
 ) -> None:
     attempt = wrote(1, "/", operation=operation, changes=())

@@ -1,4 +1,4 @@
-"""`authors`: to whom each change of a write is put down."""
+"""`authors`: to whom each change of a write is attributed."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def entries(raw: list[Object]) -> tuple[Entry, ...]:
             authors([FLUX], [FLUX, KUBECTL]),
             "/spec/x",
             Author("kubectl-edit", "Update"),
-            id="the one writer, also of what nobody owns afterwards",
+            id="the one writer, also of what has no owner afterwards",
         ),
         pytest.param(
             authors([], [KUBECTL, FLUX]),
@@ -52,7 +52,7 @@ def entries(raw: list[Object]) -> tuple[Entry, ...]:
             authors([], [FLUX, KUBECTL]),
             "/spec/x",
             Author("kubectl-edit", "Update"),
-            id="of several who do not own it, the latest",
+            id="of several that do not own it, the latest",
         ),
         pytest.param(
             authors([FLUX], [FLUX]),
@@ -61,28 +61,28 @@ def entries(raw: list[Object]) -> tuple[Entry, ...]:
             id="without a writer, the owner: it wrote twice within a second",
         ),
         pytest.param(
-            authors([FLUX], [FLUX]), "/spec/x", Author(), id="without a writer or an owner, nobody"
+            authors([FLUX], [FLUX]), "/spec/x", Author(), id="without a writer or an owner, none"
         ),
         pytest.param(
             authors([FLUX], [FLUX], requested="kubectl-edit"),
             "/spec/b",
             Author("kubectl-edit", "Update"),
-            id="what the request says, even when it left no entry",
+            id="the manager of the request, even without an entry",
         ),
         pytest.param(
             authors([], [FLUX, KUBECTL], requested="flux"),
             "/spec/x",
             Author("flux", "Apply"),
-            id="what the request says, with the operation of its entry",
+            id="the manager of the request, with the operation of its entry",
         ),
         pytest.param(
             authors([FLUX], [FLUX], requested="flux"),
             "/spec/b",
             Author("flux", "Apply"),
-            id="what the request says, twice within a second",
+            id="the manager of the request, twice within a second",
         ),
         pytest.param(authors([], []), "/spec/a", Author(), id="nothing to go by"),
     ],
 )
-def test_a_change_is_put_down_to(known: Authors, path: str, author: Author) -> None:
+def test_change_is_attributed_to_its_author(known: Authors, path: str, author: Author) -> None:
     assert known.at(parse_path(path)) == author

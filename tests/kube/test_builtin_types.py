@@ -1,4 +1,4 @@
-"""The table of Kubernetes' types: how it is made, and that it holds together."""
+"""The table of Kubernetes' types: how it is generated, and that it is consistent."""
 
 import re
 from typing import Any
@@ -62,7 +62,7 @@ v2.Spec
 """
 
 
-def test_the_table_keeps_what_a_comparison_needs_and_nothing_else() -> None:
+def test_generated_table_has_only_what_a_comparison_needs() -> None:
     assert TABLE in render(DEFINITIONS, "1.99").partition('BUILTIN_TYPES: Final = """\\\n')[2]
 
 

@@ -1,4 +1,4 @@
-"""`depth`: JSON of any depth is read, as far down as anybody looks."""
+"""`depth`: JSON of any depth is read, down to a limit."""
 
 import json
 from typing import Any
@@ -15,12 +15,12 @@ def nested(levels: int, inner: str = "0") -> str:
 
 
 @given(value=jsons)
-def test_what_is_not_deep_is_decoded_as_ever(value: Any) -> None:  # noqa: ANN401 - any JSON value
+def test_shallow_value_is_decoded_unchanged(value: Any) -> None:  # noqa: ANN401 - any JSON value
     assert decode_pruned(json.dumps(value).encode()) == value
 
 
 @given(value=jsons)
-def test_what_stands_beside_a_deep_value_is_not_touched(value: Any) -> None:  # noqa: ANN401
+def test_values_beside_a_deep_value_are_unchanged(value: Any) -> None:  # noqa: ANN401
     text = json.dumps([value, "DEEP", value]).replace('"DEEP"', nested(5000))
     first, deep, last = decode_pruned(text.encode())
     assert (first, last) == (value, value)
@@ -28,13 +28,13 @@ def test_what_stands_beside_a_deep_value_is_not_touched(value: Any) -> None:  # 
 
 
 @pytest.mark.parametrize("text", ["]}[{", '"', '\\"[', "\\", "\n", "ü"])
-def test_brackets_in_a_text_are_no_levels(text: str) -> None:
+def test_brackets_in_strings_do_not_count_as_levels(text: str) -> None:
     document = f"[{json.dumps(text)}, {nested(5000, json.dumps(text))}, {json.dumps(text)}]"
     first, _, last = decode_pruned(document.encode())
     assert (first, last) == (text, text)
 
 
-def test_what_is_too_deep_reads_as_null() -> None:
+def test_value_beyond_the_limit_is_null() -> None:
     value = decode_pruned(nested(5000).encode())
     for _ in range(DEEPEST_READ):
         [value] = value
@@ -44,6 +44,6 @@ def test_what_is_too_deep_reads_as_null() -> None:
 @pytest.mark.parametrize(
     "text", ["[" * 5000, nested(5000) + "]", nested(5000)[:-1], '{"a":' * 5000]
 )
-def test_what_is_no_json_is_an_error(text: str) -> None:
+def test_deep_text_that_is_no_json_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="line 1"):
         decode_pruned(text.encode())

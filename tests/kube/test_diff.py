@@ -53,7 +53,7 @@ FIELDS: list[tuple[str, Object, Object, Told]] = [
         {"/spec/paused": (ABSENT, True)},
     ),
     (
-        "a field that is gone",
+        "a field that is removed",
         a_deployment(paused=True),
         a_deployment(),
         {"/spec/paused": (True, ABSENT)},
@@ -104,7 +104,7 @@ LISTS: list[tuple[str, Object, Object, Told]] = [
         {"/spec/template/spec/containers[name=proxy]": (ABSENT, {"name": "proxy"})},
     ),
     (
-        "a variable that is gone",
+        "a variable that is removed",
         a_deployment({"name": "app", "env": env(A="1", B="2", C="3")}),
         a_deployment({"name": "app", "env": env(A="1", C="3")}),
         {f"{CONTAINER}/env[name=B]": ({"name": "B", "value": "2"}, ABSENT)},
@@ -247,7 +247,7 @@ NOISE: list[tuple[str, Object, Object, Told]] = [
         for name, *case in cases
     ],
 )
-def test_a_write_changes(old: Object, new: Object, expected: Told) -> None:
+def test_changes_of_a_write_are_found(old: Object, new: Object, expected: Told) -> None:
     assert told(changes(old, new)) == expected
 
 
@@ -257,13 +257,13 @@ def test_an_object_is_created_and_deleted_as_a_whole() -> None:
     assert told(changes(obj, None)) == {"/": (an_object(), ABSENT)}
 
 
-def test_a_status_counts_when_it_is_what_was_written() -> None:
+def test_status_is_compared_only_for_the_status_subresource() -> None:
     old, new = an_object(status={"replicas": 1}), an_object(status={"replicas": 2})
     assert told(changes(old, new, subresource="status")) == {"/status/replicas": (1, 2)}
     assert changes(old, new, subresource="scale") == []
 
 
-def test_changes_come_in_the_object_s_order() -> None:
+def test_changes_are_in_the_order_of_the_object() -> None:
     old = a_deployment({"name": "app", "image": "a", "args": ["x"]}, replicas=1, paused=True)
     new = a_deployment({"name": "app", "image": "b", "args": ["y"]}, replicas=2, minReadySeconds=3)
     assert list(told(changes(old, new))) == [
@@ -276,7 +276,7 @@ def test_changes_come_in_the_object_s_order() -> None:
 
 
 class TestCustomResources:
-    """What no schema tells, managedFields do."""
+    """Without a schema, managedFields give the merge keys."""
 
     OLD = a_custom_object(spec={"rules": [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}], "tags": ["a"]})
     NEW = a_custom_object(spec={"rules": [{"id": 2, "v": "c"}], "tags": ["a", "b"]})
@@ -289,7 +289,7 @@ class TestCustomResources:
             "/spec/tags[=b]": (ABSENT, "b"),
         }
 
-    def test_also_inside_the_items_of_such_a_list(self) -> None:
+    def test_merge_keys_are_learned_inside_of_list_items(self) -> None:
         old = a_custom_object(spec={"rules": [{"id": 1, "to": [{"host": "a", "weight": 1}]}]})
         new = a_custom_object(spec={"rules": [{"id": 1, "to": [{"host": "a", "weight": 2}]}]})
         entry = an_entry("m", "/spec/rules[id=1]/to[host=a]/weight")
@@ -297,19 +297,19 @@ class TestCustomResources:
             "/spec/rules[id=1]/to[host=a]/weight": (1, 2)
         }
 
-    def test_the_old_object_s_managed_fields_go_first(self) -> None:
-        """The writer could not touch them."""
+    def test_managed_fields_of_the_old_object_take_precedence(self) -> None:
+        """The writer could not change them."""
         old = managed_by(self.OLD, an_entry("m", "/spec/rules[id=1]/v"))
         new = managed_by(self.NEW, an_entry("m", "/spec/rules[v=a]/id"))
         assert "/spec/rules[id=2]/v" in told(changes(old, new))
 
-    def test_managed_fields_cannot_talk_a_known_kind_out_of_its_schema(self) -> None:
+    def test_managed_fields_cannot_override_the_schema_of_a_known_kind(self) -> None:
         forged = an_entry("m", "/spec/template/spec/containers[image=a]/name")
         old = managed_by(a_deployment({"name": "app", "image": "a"}), forged)
         new = a_deployment({"name": "app", "image": "b"})
         assert told(changes(old, new)) == {f"{CONTAINER}/image": ("a", "b")}
 
-    def test_a_newer_kind_s_unknown_lists_are_learned_too(self) -> None:
+    def test_merge_keys_of_unknown_lists_in_a_known_kind_are_learned(self) -> None:
         old, new = a_pod(gadgets=[{"name": "a", "v": 1}]), a_pod(gadgets=[{"name": "a", "v": 2}])
         entry = an_entry("m", "/spec/gadgets[name=a]/v")
         assert list(told(changes(managed_by(old, entry), new))) == ["/spec/gadgets[name=a]/v"]
@@ -318,7 +318,7 @@ class TestCustomResources:
 class TestAuthors:
     """Each change carries who made it, and how."""
 
-    def test_the_manager_and_the_operation_come_from_managed_fields(self) -> None:
+    def test_manager_and_operation_come_from_managed_fields(self) -> None:
         flux = an_entry("kustomize-controller", "/spec/replicas", operation="Apply")
         kubectl = an_entry("kubectl-edit", "/spec/replicas", time="2026-03-01T10:05:00Z")
         old = managed_by(a_deployment(replicas=1), flux)
@@ -326,13 +326,13 @@ class TestAuthors:
         (change,) = changes(old, new)
         assert (change.manager, change.operation) == ("kubectl-edit", "Update")
 
-    def test_the_request_s_own_manager_goes_first(self) -> None:
+    def test_manager_of_the_request_takes_precedence(self) -> None:
         flux = an_entry("kustomize-controller", "/spec/replicas", operation="Apply")
         old = managed_by(a_deployment(replicas=1), flux)
         (change,) = changes(old, managed_by(a_deployment()), manager="kubectl-edit")
         assert (change.manager, change.operation) == ("kubectl-edit", "Update")
 
-    def test_where_nothing_tells_it_stays_open(self) -> None:
+    def test_author_is_empty_without_managed_fields(self) -> None:
         (change,) = changes(a_deployment(replicas=1), a_deployment(replicas=2))
         assert (change.manager, change.operation) == ("", "")
 
@@ -352,7 +352,7 @@ MARK = "/metadata/annotations/example.com~1owner"
     ],
     ids=["changed", "comes with others", "goes", "goes, whatever it said", "stays", "never there"],
 )
-def test_a_change_touches_a_field_alone_or_with_more_around_it(
+def test_change_touches_a_field_alone_or_through_its_parent(
     old: dict[str, str],
     new: dict[str, str],
     touched: bool,  # noqa: FBT001 - an expectation
@@ -361,7 +361,7 @@ def test_a_change_touches_a_field_alone_or_with_more_around_it(
     assert any(touches(change, parse_path(MARK)) for change in found) == touched
 
 
-def test_a_change_touches_what_contains_it() -> None:
+def test_change_touches_its_parent_fields() -> None:
     (change,) = changes(a_deployment(replicas=1), a_deployment(replicas=2))
     assert touches(change, parse_path("/spec"))
     assert not touches(change, parse_path("/metadata"))
@@ -376,7 +376,7 @@ def test_a_change_touches_what_contains_it() -> None:
         ([], False),
     ],
 )
-def test_a_change_is_covered_when_all_that_it_holds_is(
+def test_change_is_covered_when_all_its_fields_are(
     patterns: list[str],
     covered: bool,  # noqa: FBT001 - an expectation
 ) -> None:
@@ -384,27 +384,27 @@ def test_a_change_is_covered_when_all_that_it_holds_is(
     assert is_covered(change, list(map(parse_pattern, patterns))) == covered
 
 
-def test_what_a_change_replaces_must_be_covered_as_well() -> None:
+def test_change_is_covered_only_if_its_old_value_is() -> None:
     (change,) = changes(an_object(spec={"a": {"b": 1}}), an_object(spec={"a": 1}))
     assert not is_covered(change, [parse_pattern("/spec/a/b")])
     assert is_covered(change, [parse_pattern("/spec/a")])
 
 
-class TestLaws:
+class TestProperties:
     """What holds for every pair of objects."""
 
     @given(json_maps, json_maps)
-    def test_the_changes_make_the_new_json_of_the_old(self, old: Object, new: Object) -> None:
+    def test_changes_turn_the_old_json_into_the_new(self, old: Object, new: Object) -> None:
         assert_exact(old, new)
 
     @given(custom_objects(), custom_objects())
-    def test_the_changes_make_the_new_custom_resource_of_the_old(
+    def test_changes_turn_the_old_custom_resource_into_the_new(
         self, old: Object, new: Object
     ) -> None:
         assert_exact(old, new)
 
     @given(pods(), pods())
-    def test_the_changes_make_the_new_pod_of_the_old(self, old: Object, new: Object) -> None:
+    def test_changes_turn_the_old_pod_into_the_new(self, old: Object, new: Object) -> None:
         assert_exact(old, new)
 
     @given(custom_objects() | pods())
@@ -412,7 +412,7 @@ class TestLaws:
         assert changes(obj, json.loads(json.dumps(obj))) == []
 
     @given(custom_objects() | pods(), custom_objects() | pods())
-    def test_a_change_tells_what_stands_at_its_path(self, old: Object, new: Object) -> None:
+    def test_change_has_the_values_at_its_path(self, old: Object, new: Object) -> None:
         before, after = without_noise(old), without_noise(new)
         for change in changes(old, new):
             if isinstance(change.path.step, Order):
@@ -429,11 +429,11 @@ class TestLaws:
         assert len(set(steps)) == len(steps)
 
     @given(custom_objects() | pods(), custom_objects() | pods())
-    def test_the_way_back_is_as_long(self, old: Object, new: Object) -> None:
+    def test_reverse_diff_has_as_many_changes(self, old: Object, new: Object) -> None:
         assert len(changes(old, new)) == len(changes(new, old))
 
     @given(custom_objects() | pods(), custom_objects() | pods())
-    def test_neither_object_is_modified(self, old: Object, new: Object) -> None:
+    def test_diff_and_apply_modify_neither_object(self, old: Object, new: Object) -> None:
         before = json.dumps([old, new])
         apply_changes(old, changes(old, new))
         assert json.dumps([old, new]) == before
@@ -493,7 +493,7 @@ SHAPES = [a_wide_map, a_long_list, a_reversed_list, a_deep_map, a_deep_map_over_
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 @pytest.mark.parametrize("keyed", [False, True], ids=["by index", "by key"])
-def test_twice_the_object_is_at_most_about_twice_the_work(
+def test_work_grows_linearly_with_the_object(
     shape: Callable[[int, str], Object],
     keyed: bool,  # noqa: FBT001 - a case
 ) -> None:
@@ -509,7 +509,7 @@ def test_twice_the_object_is_at_most_about_twice_the_work(
     assert comparisons(4000) <= 2.4 * comparisons(2000)
 
 
-class TestDepth:
+class TestDeepNesting:
     """No nesting is too deep."""
 
     DEPTH = 20_000
@@ -520,18 +520,18 @@ class TestDepth:
             value = [value, around] if level % 2 else {"a": value, "b": around}
         return a_custom_object(spec=value)
 
-    def test_one_change_at_the_bottom(self) -> None:
+    def test_one_change_at_the_deepest_level_is_found(self) -> None:
         old, new = self.nested(1), self.nested(2)
         (change,) = changes(old, new)
         assert (change.old, change.new) == (1, 2)
         assert len(change.path.steps) == self.DEPTH + 1
         assert identical(apply_changes(old, [change]), new)
 
-    def test_a_change_on_every_level(self) -> None:
+    def test_changes_on_every_level_are_found(self) -> None:
         old, new = self.nested(1, around=1), self.nested(2, around=2)
         found = changes(old, new)
         assert len(found) == self.DEPTH + 1
         assert identical(apply_changes(old, found), new)
 
-    def test_no_change_at_all(self) -> None:
+    def test_equal_deep_objects_have_no_changes(self) -> None:
         assert changes(self.nested(1), self.nested(1)) == []

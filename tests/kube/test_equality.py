@@ -33,7 +33,7 @@ def nested(leaf: object, depth: int = 20_000) -> Any:  # noqa: ANN401 - any JSON
         (2**70, 2**70, True),
     ],
 )
-def test_json_equality(
+def test_values_are_identical_as_json(
     one: Any,  # noqa: ANN401 - any JSON value
     other: Any,  # noqa: ANN401 - any JSON value
     same: bool,  # noqa: FBT001 - an expectation
@@ -42,17 +42,17 @@ def test_json_equality(
 
 
 @given(jsons, jsons)
-def test_it_is_python_s_equality_except_for_truth_values(one: Any, other: Any) -> None:  # noqa: ANN401
+def test_identical_agrees_with_python_except_for_booleans(one: Any, other: Any) -> None:  # noqa: ANN401
     assert identical(one, one)
     assert identical(one, other) <= (one == other)
     assert identical(one, other) == identical(other, one)
 
 
-def test_depth_is_no_obstacle() -> None:
+def test_deeply_nested_values_are_compared() -> None:
     assert identical(nested(1), nested(1))
     assert not identical(nested(1), nested(2))
 
 
-def test_python_alone_is_not_sure_of_deep_values() -> None:
+def test_deeply_nested_values_are_not_surely_equal() -> None:
     assert surely_equal(nested(1, depth=10), nested(1, depth=10))
     assert not surely_equal(nested(1), nested(1))

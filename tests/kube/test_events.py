@@ -1,4 +1,4 @@
-"""Events as the API server takes them."""
+"""Events as the API server accepts them."""
 
 from datetime import UTC, datetime
 
@@ -26,7 +26,7 @@ def an_event(regarding: Ref = WEB, note: str = "somebody was refused") -> Event:
     return Event(regarding, "WriteRefused", "Update", note, warning=True)
 
 
-def test_an_event_names_its_object_and_who_tells() -> None:
+def test_event_names_its_object_and_its_reporter() -> None:
     assert manifest_of(an_event(), "web.1", REPORTER, NOON) == {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -48,7 +48,7 @@ def test_an_event_names_its_object_and_who_tells() -> None:
     }
 
 
-def test_one_about_a_cluster_scoped_object_is_kept_where_the_api_server_wants_it() -> None:
+def test_event_of_a_cluster_scoped_object_is_in_the_default_namespace() -> None:
     manifest = manifest_of(an_event(ROLE), "x", REPORTER, NOON)
     assert manifest["metadata"]["namespace"] == "default"
     assert "namespace" not in manifest["regarding"]
@@ -64,24 +64,24 @@ def test_one_about_a_cluster_scoped_object_is_kept_where_the_api_server_wants_it
     ],
     ids=["ordinary", "no name for an Event", "too long"],
 )
-def test_it_is_called_after_its_object_where_it_can_be(name: str, becomes: str) -> None:
+def test_event_is_named_after_its_object_where_valid(name: str, becomes: str) -> None:
     ref = Ref("", "v1", "ConfigMap", "shop", name)
     assert name_of(an_event(ref), "12ab") == becomes
 
 
 @pytest.mark.parametrize("text", ["x" * 5000, "é" * 5000, "…" * 5000])
-def test_a_note_fits(text: str) -> None:
+def test_long_note_is_cut_to_the_limit(text: str) -> None:
     note = manifest_of(an_event(note=text), "x", REPORTER, NOON)["note"]
     assert LONGEST_NOTE - 4 <= len(note.encode()) <= LONGEST_NOTE
     assert note.endswith("…")
 
 
-def test_a_terminal_obeys_nothing_in_a_note() -> None:
+def test_control_characters_in_a_note_are_replaced() -> None:
     note = manifest_of(an_event(note="a\x1b[2J\nb"), "x", REPORTER, NOON)["note"]
     assert note == "a\N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}b"
 
 
-def test_a_series_is_counted() -> None:
+def test_series_has_count_and_last_time() -> None:
     assert series_of(Series(3, NOON)) == {
         "series": {"count": 3, "lastObservedTime": "2026-03-01T12:00:00.000007Z"}
     }

@@ -1,4 +1,4 @@
-"""`fields`: what came or went together is told apart, as far as its type allows."""
+"""`fields`: fields added or removed together are separated, as far as their type allows."""
 
 import pytest
 
@@ -18,7 +18,7 @@ APP = "/spec/template/spec/containers[name=app]"
     ],
     ids=["came", "went", "changed"],
 )
-def test_each_label_stands_for_itself(old: Object, new: Object, fields: list[str]) -> None:
+def test_each_label_is_a_field_of_its_own(old: Object, new: Object, fields: list[str]) -> None:
     found = changed_fields(ref_of(new), changes(old, new))
     assert [str(path) for path in found] == [f"/metadata/labels/{name}" for name in fields]
 
@@ -56,7 +56,7 @@ def test_each_label_stands_for_itself(old: Object, new: Object, fields: list[str
         "map of a pod", "unknown type",
     ],
 )  # fmt: skip
-def test_items_stand_for_themselves_where_they_can_be_told_apart(
+def test_each_keyed_list_item_is_a_field_of_its_own(
     old: Object, new: Object, fields: list[str]
 ) -> None:
     assert list(map(str, changed_fields(ref_of(new), changes(old, new)))) == fields

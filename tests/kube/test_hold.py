@@ -1,4 +1,4 @@
-"""`hold`: held fields stay as they are live, and nothing else does."""
+"""`hold`: held fields keep their live value, and nothing else does."""
 
 from typing import Any
 
@@ -30,27 +30,27 @@ def hold(live: Object, proposed: Object, *paths: str) -> Object:
     return held(live, proposed, map(parse_path, paths))
 
 
-def test_a_changed_field_stays_and_its_neighbours_come() -> None:
+def test_held_field_keeps_its_live_value_beside_proposed_ones() -> None:
     live = a_deployment({"name": "app", "image": "hotfix", "args": ["a"]}, replicas=3)
     proposed = a_deployment({"name": "app", "image": "1", "args": ["b"]}, replicas=4)
     result = hold(live, proposed, f"{CONTAINER}/image")
     assert result == a_deployment({"name": "app", "image": "hotfix", "args": ["b"]}, replicas=4)
 
 
-def test_neither_object_is_modified() -> None:
+def test_hold_modifies_neither_object() -> None:
     live, proposed = a_deployment(replicas=3), a_deployment(replicas=4)
     hold(live, proposed, "/spec/replicas")
     assert (live, proposed) == (a_deployment(replicas=3), a_deployment(replicas=4))
 
 
-def test_an_added_item_stays_behind_the_item_that_it_follows() -> None:
+def test_held_added_item_stays_after_its_predecessor() -> None:
     live = a_deployment({"name": "app", "env": named("A", "HOTFIX", "C")})
     proposed = a_deployment({"name": "app", "env": named("NEW", "A", "C")})
     result = hold(live, proposed, f"{CONTAINER}/env[name=HOTFIX]")
     assert container(result)["env"] == named("NEW", "A", "HOTFIX", "C")
 
 
-def test_a_removed_item_stays_away_while_another_is_brought_back() -> None:
+def test_held_removed_item_stays_removed_beside_a_held_added_one() -> None:
     live = a_pod(containers=[{"name": "a"}, {"name": "added"}, {"name": "b"}])
     proposed = a_pod(containers=[{"name": "removed"}, {"name": "a"}, {"name": "b"}])
     result = hold(live, proposed, "/spec/containers[name=removed]", "/spec/containers[name=added]")
@@ -68,18 +68,18 @@ def test_a_removed_item_stays_away_while_another_is_brought_back() -> None:
         (None, {"tier": "x"}, None),
     ],
     ids=[
-        "added", "removed", "added, map gone", "removed, map gone", "removed with the map",
+        "added", "removed", "added, map removed", "removed, map removed", "removed with the map",
         "removed with the map, alone in it",
     ],
 )  # fmt: skip
-def test_a_held_label(
+def test_held_label_keeps_its_live_state(
     live: dict[str, str] | None, proposed: dict[str, str] | None, result: dict[str, str] | None
 ) -> None:
     found = hold(an_object(labels=live), an_object(labels=proposed), "/metadata/labels/tier")
     assert found == an_object(labels=result)
 
 
-def test_members_of_a_set_stay_and_stay_away() -> None:
+def test_held_members_of_a_set_stay_added_or_removed() -> None:
     live = an_object(metadata={"finalizers": ["a", "added"]})
     proposed = an_object(metadata={"finalizers": ["a", "removed", "new"]})
     paths = ("/metadata/finalizers[=added]", "/metadata/finalizers[=removed]")
@@ -87,7 +87,7 @@ def test_members_of_a_set_stay_and_stay_away() -> None:
     assert result["metadata"]["finalizers"] == ["a", "added", "new"]
 
 
-def test_an_atomic_list_stays_whole() -> None:
+def test_held_atomic_list_keeps_its_live_value() -> None:
     live = a_deployment({"name": "app", "args": ["--debug"]})
     proposed = a_deployment({"name": "app", "args": ["-x", "-y"]}, {"name": "side"})
     result = hold(live, proposed, f"{CONTAINER}/args")
@@ -95,21 +95,21 @@ def test_an_atomic_list_stays_whole() -> None:
     assert container(result, "side") == {"name": "side"}
 
 
-def test_a_list_is_held_whole_where_a_path_names_a_position() -> None:
+def test_list_is_held_as_a_whole_when_the_path_has_an_index() -> None:
     """Git may have put something before it: the same position is another item."""
     live = an_object("example.com/v1/Widget", spec={"steps": ["a", "hotfix", "c"]})
     proposed = an_object("example.com/v1/Widget", spec={"steps": ["new", "a", "b", "c"]})
     assert hold(live, proposed, "/spec/steps[1]") == live
 
 
-def test_a_list_is_held_whole_where_its_items_cannot_be_told_apart() -> None:
+def test_list_with_duplicate_keys_is_held_as_a_whole() -> None:
     live = a_pod(containers=[{"name": "a", "image": "hotfix"}])
     proposed = a_pod(containers=[{"name": "a", "image": "1"}, {"name": "a", "image": "2"}])
     assert hold(live, proposed, "/spec/containers[name=a]/image") == live
 
 
-def test_an_item_that_vanished_around_a_held_field_comes_back_whole() -> None:
-    """A container without an image would be refused, and the reconciler with it."""
+def test_item_removed_around_a_held_field_is_restored_as_a_whole() -> None:
+    """A container without an image would be denied, and the reconciler would fail."""
     sidecar = {"name": "side", "image": "2", "resources": {"limits": {"cpu": "2"}}}
     live = a_deployment({"name": "app"}, sidecar)
     proposed = a_deployment({"name": "app"})
@@ -117,7 +117,7 @@ def test_an_item_that_vanished_around_a_held_field_comes_back_whole() -> None:
     assert hold(live, proposed, path) == live
 
 
-def test_a_struct_that_vanished_around_a_held_field_comes_back_whole() -> None:
+def test_struct_removed_around_a_held_field_is_restored_as_a_whole() -> None:
     probe = {"periodSeconds": 1, "tcpSocket": {"port": 80}}
     live = a_deployment({"name": "app", "image": "1", "livenessProbe": probe})
     proposed = a_deployment({"name": "app", "image": "2"})
@@ -125,28 +125,28 @@ def test_a_struct_that_vanished_around_a_held_field_comes_back_whole() -> None:
     assert container(result) == {"name": "app", "image": "2", "livenessProbe": probe}
 
 
-def test_what_turned_into_something_else_around_a_held_field_comes_back() -> None:
+def test_value_that_changed_its_type_around_a_held_field_is_restored() -> None:
     live = an_object("example.com/v1/Widget", spec={"size": {"width": 1}, "a": 1})
     proposed = an_object("example.com/v1/Widget", spec={"size": "large", "a": 2})
     result = hold(live, proposed, "/spec/size/width")
     assert result["spec"] == {"size": {"width": 1}, "a": 2}
 
 
-def test_the_order_of_items_is_held_around_new_ones() -> None:
+def test_held_order_of_items_is_kept_around_new_ones() -> None:
     live = a_pod(containers=named("b", "a", "c"))
     proposed = a_pod(containers=named("a", "new", "b"))
     result = hold(live, proposed, "/spec/containers[order]")
     assert result == a_pod(containers=named("b", "new", "a"))
 
 
-def test_a_field_inside_a_held_one_adds_nothing() -> None:
+def test_held_field_inside_of_a_held_one_changes_nothing() -> None:
     live = a_deployment(strategy={"type": "Recreate"})
     proposed = a_deployment(strategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}})
     paths = ("/spec/strategy", "/spec/strategy/rollingUpdate/maxSurge")
     assert hold(live, proposed, *paths) == live
 
 
-def test_nothing_is_held_where_nothing_is_asked_for() -> None:
+def test_proposed_object_is_unchanged_without_held_paths() -> None:
     proposed = a_deployment(replicas=4)
     assert hold(a_deployment(replicas=3), proposed) == proposed
 
@@ -159,7 +159,7 @@ objects = st.one_of(
 
 
 @given(objects)
-def test_the_owners_write_touches_nothing_that_is_held(
+def test_write_of_the_owner_changes_no_held_field(
     versions: tuple[Object, Object, Object],
 ) -> None:
     before, live, proposed = versions
@@ -172,7 +172,7 @@ def test_the_owners_write_touches_nothing_that_is_held(
 
 
 @given(objects)
-def test_what_is_not_held_is_as_proposed(versions: tuple[Object, Object, Object]) -> None:
+def test_fields_that_are_not_held_are_as_proposed(versions: tuple[Object, Object, Object]) -> None:
     before, live, proposed = alike(*versions)
     paths = [unit_of(change.path) for change in changes(before, live)]
     result = held(live, proposed, paths)
@@ -181,7 +181,7 @@ def test_what_is_not_held_is_as_proposed(versions: tuple[Object, Object, Object]
 
 
 @given(objects)
-def test_holding_twice_is_holding_once(versions: tuple[Object, Object, Object]) -> None:
+def test_hold_is_idempotent(versions: tuple[Object, Object, Object]) -> None:
     before, live, proposed = versions
     paths = [change.path for change in changes(before, live)]
     once = held(live, proposed, paths)
@@ -189,7 +189,9 @@ def test_holding_twice_is_holding_once(versions: tuple[Object, Object, Object]) 
 
 
 @given(objects, st.lists(any_paths, max_size=3))
-def test_any_path_can_be_held(versions: tuple[Object, Object, Object], more: list[Path]) -> None:
+def test_hold_is_idempotent_for_outdated_paths(
+    versions: tuple[Object, Object, Object], more: list[Path]
+) -> None:
     """A stamp may be older than what has become of the object since."""
     before, live, proposed = versions
     paths = [change.path for change in changes(before, proposed)] + more
@@ -198,7 +200,7 @@ def test_any_path_can_be_held(versions: tuple[Object, Object, Object], more: lis
 
 
 @given(st.tuples(pods(), pods()))
-def test_fields_that_came_or_went_together_are_held_as_well_one_by_one(
+def test_fields_added_or_removed_together_are_held_one_by_one(
     versions: tuple[Object, Object],
 ) -> None:
     before, live = versions
@@ -207,7 +209,7 @@ def test_fields_that_came_or_went_together_are_held_as_well_one_by_one(
 
 
 @given(objects)
-def test_an_owner_who_wants_what_was_there_before_changes_nothing(
+def test_owner_that_proposes_the_old_object_changes_nothing(
     versions: tuple[Object, Object, Object],
 ) -> None:
     """A reconciler whose Git did not move sees no difference at all."""

@@ -29,14 +29,14 @@ def by_hand(*owned: str) -> Object:
     return an_entry("kubectl-edit", *owned)
 
 
-def test_an_apply_of_the_live_value_ends_the_hold_of_that_field() -> None:
+def test_apply_of_the_live_value_releases_that_field() -> None:
     """The person's entry keeps the field: both want it so."""
     live = managed_by(LIVE, applied(), by_hand(IMAGE, REPLICAS))
     proposed = managed_by(LIVE, applied(IMAGE), by_hand(IMAGE, REPLICAS))
     assert release(live, proposed, IMAGE, REPLICAS) == [IMAGE]
 
 
-def test_an_apply_of_another_value_ends_nothing() -> None:
+def test_apply_of_another_value_releases_nothing() -> None:
     live = managed_by(LIVE, applied(), by_hand(IMAGE))
     proposed = managed_by(a_deployment({"name": "app", "image": "1"}, replicas=5), applied(IMAGE))
     assert release(live, proposed, IMAGE) == []
@@ -47,7 +47,7 @@ def test_a_field_that_the_owner_does_not_mention_stays_held() -> None:
     assert release(live, live, REPLICAS) == []
 
 
-def test_taking_over_the_entries_of_kubectl_ends_nothing() -> None:
+def test_migration_of_kubectl_entries_releases_nothing() -> None:
     """Flux does so before it applies; the fields are in its entry then, but not from Git."""
     live = managed_by(LIVE, applied(REPLICAS), by_hand(IMAGE))
     proposed = managed_by(LIVE, applied(IMAGE, REPLICAS))
@@ -63,7 +63,7 @@ def test_a_removed_field_is_released_when_the_owner_no_longer_declares_it() -> N
     assert release(live, live, TIER) == [TIER]
 
 
-def test_the_entry_of_another_manager_says_nothing() -> None:
+def test_entry_of_another_manager_releases_nothing() -> None:
     live = managed_by(LIVE, applied(IMAGE, manager="somebody"))
     assert release(live, live, IMAGE) == []
 
@@ -73,7 +73,7 @@ def with_applied(obj: Object, declared: Object) -> Object:
     return managed_by(obj | {"metadata": metadata}, an_entry(ARGOCD, IMAGE))
 
 
-def test_what_was_applied_on_the_clients_side_tells_what_the_owner_wants() -> None:
+def test_last_applied_annotation_releases_the_declared_fields() -> None:
     """Argo CD sends no field that is right already; the annotation has them all."""
     git = a_deployment({"name": "app", "image": "hotfix"}, replicas=3)
     proposed = with_applied(LIVE, git)
@@ -93,9 +93,7 @@ SIDE = "/spec/template/spec/containers[name=side]"
     ],
     ids=["the same", "another value", "a longer list", "one field more"],
 )
-def test_defaults_do_not_stand_between_git_and_an_added_item(
-    declared: Object, ends: list[str]
-) -> None:
+def test_added_item_is_released_despite_its_defaults(declared: Object, ends: list[str]) -> None:
     live = a_deployment({"name": "side", "image": "1", "imagePullPolicy": "Always", "args": ["a"]})
     proposed = with_applied(live, a_deployment({"name": "side", **declared}))
     assert release(live, proposed, SIDE, manager=ARGOCD) == ends
@@ -109,11 +107,11 @@ def test_a_removed_field_is_released_when_it_is_no_longer_applied() -> None:
     assert release(live, gone, TIER, manager=ARGOCD) == [TIER]
 
 
-def test_a_plain_update_ends_nothing() -> None:
+def test_plain_update_releases_nothing() -> None:
     assert release(LIVE, LIVE, IMAGE, manager="helm") == []
 
 
-def test_an_annotation_that_cannot_be_read_ends_nothing() -> None:
+def test_unreadable_last_applied_annotation_releases_nothing() -> None:
     live = an_object(annotations={LAST_APPLIED: "{"})
     assert release(live, live, TIER) == []
 

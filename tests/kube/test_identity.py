@@ -29,7 +29,7 @@ ALIKE = [{"name": True}, {"name": 1}]
         pytest.param([None], [None], False, id="nothing for a map"),
     ],
 )
-def test_lists_are_aligned_where_each_item_has_its_counterpart_in_its_place(
+def test_lists_are_aligned_when_items_match_in_order(
     one: list[Any], other: list[Any], *, aligned: bool
 ) -> None:
     assert are_aligned(one, other, ("name",)) is aligned
@@ -40,7 +40,7 @@ def test_lists_are_aligned_where_each_item_has_its_counterpart_in_its_place(
         assert list(before) == list(after)
 
 
-def test_only_one_key_is_seen_at_a_glance() -> None:
+def test_lists_are_not_aligned_without_exactly_one_key() -> None:
     ports = [{"port": 80, "protocol": "TCP"}]
     assert not are_aligned(ports, ports, ("port", "protocol"))
     assert not are_aligned(["a"], ["a"], ())

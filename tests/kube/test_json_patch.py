@@ -34,5 +34,5 @@ def test_one_difference_is_one_operation(old: Object, new: Object, patch: list[O
 
 
 @given(json_maps, json_maps)
-def test_the_patch_makes_the_new_version_of_the_old(old: Object, new: Object) -> None:
+def test_patch_turns_the_old_version_into_the_new(old: Object, new: Object) -> None:
     assert identical(apply_patch(old, json_patch(old, new)), new)

@@ -1,4 +1,4 @@
-"""`managed`: what managedFields tell about who wrote what."""
+"""`managed`: what managedFields contain about who wrote what."""
 
 import pytest
 from hypothesis import given
@@ -98,14 +98,14 @@ def after_kubectl_edit() -> list[Object]:
 
 
 class TestEntries:
-    """The entries as the object carries them."""
+    """The entries as the object has them."""
 
-    def test_an_entry_tells_manager_operation_subresource_and_time(self) -> None:
+    def test_entry_has_manager_operation_subresource_and_time(self) -> None:
         applied, status = entries_of(managed_by(an_object(), *APPLIED))
         assert (applied.manager, applied.operation) == ("kustomize-controller", "Apply")
         assert (status.subresource, status.time) == ("status", EARLIER)
 
-    def test_an_entry_tells_the_fields_it_owns(self) -> None:
+    def test_entry_has_the_fields_it_owns(self) -> None:
         applied, _ = entries_of(managed_by(an_object(), *APPLIED))
         owned = set(map(str, owned_paths(applied.fields)))
         assert {IMAGE, REPLICAS, "/spec/template/spec/containers[name=app]"} <= owned
@@ -125,15 +125,15 @@ class TestEntries:
             pytest.param([{"operation": "Update", "fieldsV1": []}], id="fields that are no map"),
         ],
     )
-    def test_what_is_malformed_is_passed_over(self, managed: object) -> None:
+    def test_malformed_entries_are_skipped(self, managed: object) -> None:
         obj = an_object(metadata={"managedFields": managed})
         assert entries_of(obj) == ()
         assert writer_of(obj, obj) is None
 
-    def test_no_object_has_no_entries(self) -> None:
+    def test_missing_object_has_no_entries(self) -> None:
         assert entries_of(None) == ()
 
-    def test_malformed_fields_are_passed_over(self) -> None:
+    def test_malformed_fields_are_skipped(self) -> None:
         fields = {
             "f:a": {},
             "f:b": 3,
@@ -147,7 +147,7 @@ class TestEntries:
         }
         assert list(owned_paths(fields)) == [path_of("a")]
 
-    def test_depth_is_no_obstacle(self) -> None:
+    def test_deeply_nested_fields_are_read(self) -> None:
         deep = path_of(*["a"] * 20_000)
         fields = fields_owning([deep])
         assert list(owned_paths(fields)) == [deep]
@@ -164,7 +164,7 @@ def managed_fields_of(fields: FieldsV1) -> Object:
 class TestWriter:
     """The difference of two managedFields shows who wrote."""
 
-    def test_a_person_edits_what_the_controller_applied(self) -> None:
+    def test_writer_is_the_person_who_edits_applied_fields(self) -> None:
         """The controller's entry changes too, but it only loses the field to the person."""
         old = managed_by(a_deployment(), *APPLIED)
         new = managed_by(a_deployment(), *after_kubectl_edit())
@@ -198,7 +198,7 @@ class TestWriter:
                 [an_entry("m", IMAGE, REPLICAS)],
                 [an_entry("m", IMAGE)],
                 [],
-                id="fields are only removed: nobody is left to tell",
+                id="fields are only removed: no writer",
             ),
             pytest.param(
                 [an_entry("m", IMAGE)],
@@ -232,14 +232,14 @@ class TestWriter:
             ),
         ],
     )
-    def test_the_writer_is_whose_entry_appears_or_is_renewed(
+    def test_writer_is_the_manager_of_a_new_or_renewed_entry(
         self, before: list[Object], after: list[Object], writers: list[str]
     ) -> None:
         old, new = managed_by(an_object(), *before), managed_by(an_object(), *after)
         found = writers_between(entries_of(old), entries_of(new))
         assert [entry.manager for entry in found] == writers
 
-    def test_a_new_object_is_written_by_whoever_it_names(self) -> None:
+    def test_writer_of_a_new_object_is_the_manager_of_its_entry(self) -> None:
         writer = writer_of(None, managed_by(an_object(), an_entry("kubectl-create", IMAGE)))
         assert writer is not None
         assert writer.manager == "kubectl-create"
@@ -260,7 +260,7 @@ class TestWriter:
     ],
     ids=["a field", "inside an atomic list", "an item", "another item", "nothing", "atomic map"],
 )
-def test_an_entry_owns_a_field_or_the_whole_around_it(
+def test_entry_owns_a_field_directly_or_through_its_parent(
     path: str,
     owned: bool,  # noqa: FBT001 - an expectation
 ) -> None:
@@ -274,15 +274,15 @@ NOTE = "/metadata/annotations/note"
 @pytest.mark.parametrize(
     ("edited", "owners"),
     [
-        pytest.param(NOTE, ["editor"], id="somebody else has the field"),
-        pytest.param("/metadata/annotations/other", [], id="somebody else has one beside it"),
-        pytest.param(REPLICAS, ["maker"], id="nobody has anything inside"),
+        pytest.param(NOTE, ["editor"], id="another manager has the field"),
+        pytest.param("/metadata/annotations/other", [], id="another manager has a sibling"),
+        pytest.param(REPLICAS, ["maker"], id="no manager has anything inside"),
     ],
 )
-def test_who_made_a_map_and_lost_what_is_inside_owns_it_no_more(
+def test_manager_that_lost_the_fields_of_a_map_does_not_own_them(
     edited: str, owners: list[str]
 ) -> None:
-    """As the API server leaves it where an annotation is set by one and changed by another."""
+    """As the API server leaves it where one sets an annotation and another changes it."""
     maker, editor = an_entry("maker", "/metadata/annotations"), an_entry("editor", edited)
     entries = entries_of(managed_by(an_object(), maker, editor))
     assert [each.manager for each in owners_at(entries, parse_path(NOTE))] == owners
@@ -302,7 +302,7 @@ def test_who_made_a_map_and_lost_what_is_inside_owns_it_no_more(
         ({}, None),
     ],
 )
-def test_an_owned_item_shows_how_its_list_tells_items_apart(
+def test_owned_item_gives_the_merge_keys_of_its_list(
     node: dict[str, object], items: Items | None
 ) -> None:
     assert items_of(node) == items
@@ -323,7 +323,7 @@ def test_every_step_has_a_name_in_fields_v1(step: object) -> None:
 
 
 @given(owned_path_sets)
-def test_the_fields_that_own_some_paths_own_just_these(paths: list[Path]) -> None:
+def test_fields_owning_some_paths_own_exactly_these(paths: list[Path]) -> None:
     fields = fields_owning(paths)
     owned = list(owned_paths(fields))
     assert {render_path(path) for path in owned} == {render_path(path) for path in paths}

@@ -28,7 +28,7 @@ REPLICAS = "/spec/replicas"
         "another subresource", "an autoscaler",
     ],
 )  # fmt: skip
-def test_a_scale_by_hand_since_then_is_seen(
+def test_scale_by_hand_since_the_start_is_found(
     manager: str, subresource: str, time: str, found: list[str]
 ) -> None:
     entry = an_entry(manager, REPLICAS, subresource=subresource, time=time)

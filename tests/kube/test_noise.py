@@ -1,4 +1,4 @@
-"""`noise`: what changes without anybody having decided anything."""
+"""`noise`: what changes without anybody's decision."""
 
 import json
 
@@ -24,12 +24,12 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
         "uid",
     ],
 )
-def test_what_the_api_server_writes_is_noise(field: str) -> None:
+def test_metadata_written_by_the_api_server_is_noise(field: str) -> None:
     assert without_noise(an_object(metadata={field: "x"})) == an_object()
 
 
 @pytest.mark.parametrize("field", ["labels", "finalizers", "ownerReferences", "generateName"])
-def test_what_a_client_writes_is_not(field: str) -> None:
+def test_metadata_written_by_a_client_is_no_noise(field: str) -> None:
     obj = an_object(metadata={field: "x"})
     assert without_noise(obj) == obj
 
@@ -43,7 +43,7 @@ def test_what_a_client_writes_is_not(field: str) -> None:
         "autoscaling.alpha.kubernetes.io/current-metrics",
     ],
 )
-def test_bookkeeping_in_annotations_is_noise(annotation: str) -> None:
+def test_bookkeeping_annotation_is_noise(annotation: str) -> None:
     noisy = an_object(annotations={annotation: "x", "owner": "me"})
     assert without_noise(noisy) == an_object(annotations={"owner": "me"})
 
@@ -56,12 +56,12 @@ def test_bookkeeping_in_annotations_is_noise(annotation: str) -> None:
         "autoscaling.alpha.kubernetes.io/metrics",
     ],
 )
-def test_an_annotation_that_means_something_is_not(annotation: str) -> None:
+def test_meaningful_annotation_is_no_noise(annotation: str) -> None:
     obj = an_object(annotations={annotation: "x"})
     assert without_noise(obj) == obj
 
 
-def test_a_status_is_noise_unless_it_is_what_was_written() -> None:
+def test_status_is_noise_except_for_the_status_subresource() -> None:
     obj = an_object(status={"replicas": 1})
     assert without_noise(obj) == an_object()
     assert without_noise(obj, subresource="scale") == an_object()
@@ -77,22 +77,22 @@ def test_a_status_is_noise_unless_it_is_what_was_written() -> None:
         pytest.param({}, id="nothing"),
     ],
 )
-def test_noise_that_comes_or_goes_leaves_no_trace(obj: Object) -> None:
+def test_metadata_with_only_noise_is_removed(obj: Object) -> None:
     assert without_noise(obj) == {}
 
 
-def test_only_the_object_s_own_metadata_is_meant() -> None:
+def test_metadata_of_a_template_is_no_noise() -> None:
     template = {"metadata": {"uid": "x", "annotations": {LAST_APPLIED: "x"}}, "status": {}}
     obj = an_object(spec={"template": template})
     assert without_noise(obj) == obj
 
 
 @pytest.mark.parametrize("metadata", [None, 3, "x", [], {"annotations": 3}])
-def test_malformed_metadata_is_left_alone(metadata: object) -> None:
+def test_malformed_metadata_is_unchanged(metadata: object) -> None:
     assert without_noise({"metadata": metadata}) == {"metadata": metadata}
 
 
-def test_the_object_itself_is_not_modified() -> None:
+def test_removal_of_noise_does_not_modify_the_object() -> None:
     obj = an_object(annotations={LAST_APPLIED: "x"}, metadata={"uid": "u"}, status={})
     before = json.dumps(obj)
     without_noise(obj)

@@ -6,12 +6,12 @@ from glasswarden.kube.objects import Object, Ref, has_controller, ref_of
 from tests.kube.builders import an_object
 
 
-def test_an_object_states_its_own_identity() -> None:
+def test_identity_is_read_from_the_object() -> None:
     obj = an_object("apps/v1/Deployment", name="web", namespace="prod", metadata={"uid": "u-1"})
     assert ref_of(obj) == Ref("apps", "v1", "Deployment", "prod", "web", "u-1")
 
 
-def test_the_core_group_is_empty() -> None:
+def test_group_of_a_core_kind_is_empty() -> None:
     assert ref_of(an_object("v1/Service")).group == ""
 
 
@@ -27,7 +27,7 @@ def test_a_cluster_scoped_object_has_no_namespace() -> None:
         pytest.param({"metadata": {"name": 1, "ownerReferences": [7]}}, id="wrong types inside"),
     ],
 )
-def test_what_is_no_object_has_no_identity_and_harms_nobody(obj: Object) -> None:
+def test_malformed_object_has_an_empty_identity(obj: Object) -> None:
     assert ref_of(obj) == Ref("", "", "", "", "")
     assert not has_controller(obj)
 
@@ -42,7 +42,7 @@ def test_what_is_no_object_has_no_identity_and_harms_nobody(obj: Object) -> None
     ],
     ids=["controller", "controller among others", "not a controller", "plain owner"],
 )
-def test_only_a_controller_reference_makes_a_child(
+def test_object_is_controlled_only_by_a_controller_reference(
     references: list[Object],
     controlled: bool,  # noqa: FBT001 - an expectation
 ) -> None:

@@ -1,4 +1,4 @@
-"""`apply` and `lookup`: changes put into effect, and values found by their path."""
+"""`apply` and `lookup`: changes applied, and values found by their path."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ OBJECT = {
         ("/set[=false]", ABSENT),
     ],
 )
-def test_a_path_leads_to_a_value_or_to_nothing(
+def test_value_is_found_by_its_path(
     path: str,
     value: Any,  # noqa: ANN401 - any JSON value
 ) -> None:
@@ -73,7 +73,7 @@ def a_change(path: str, old: Any, new: Any, position: int | None = None) -> Chan
     ],
     ids=lambda value: str(value.path) if isinstance(value, Change) else "",
 )
-def test_a_change_is_made(
+def test_change_is_applied(
     change: Change,
     path: str,
     result: Any,  # noqa: ANN401 - any JSON value
@@ -96,19 +96,19 @@ def test_a_change_is_made(
     ],
     ids=lambda value: str(value.path) if isinstance(value, Change) else "",
 )
-def test_a_change_of_something_that_is_not_there_is_refused(change: Change, at: str) -> None:
+def test_change_of_a_missing_value_is_rejected(change: Change, at: str) -> None:
     with pytest.raises(ChangeMismatch) as caught:
         apply_changes(OBJECT, [change])
     assert str(caught.value.path) == at
 
 
-def test_what_no_change_touches_is_shared_and_nothing_is_modified() -> None:
+def test_unchanged_parts_are_shared_and_the_original_is_not_modified() -> None:
     made = apply_changes(OBJECT, [a_change("/map/b/c", 2, 3)])
     assert made["list"] is OBJECT["list"]
     assert OBJECT["map"] == {"a": 1, "b": {"c": 2}}
 
 
-def test_changes_survive_being_written_down() -> None:
+def test_changes_with_parsed_paths_can_be_applied() -> None:
     """Paths are parsed back from text; only the places of added items are lost with it."""
     old = a_pod(containers=[{"name": "a", "args": ["x"]}, {"name": "b"}])
     new = a_pod(

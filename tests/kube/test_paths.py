@@ -73,18 +73,18 @@ READABLE = [
 
 
 @pytest.mark.parametrize(("text", "path"), READABLE)
-def test_a_path_has_one_text(text: str, path: Path) -> None:
+def test_path_is_rendered_and_parsed_as_one_text(text: str, path: Path) -> None:
     assert str(path) == text
     assert parse_path(text) == path
 
 
 @given(paths)
-def test_every_path_reads_back_as_itself(path: Path) -> None:
+def test_rendered_path_is_parsed_back_as_itself(path: Path) -> None:
     assert parse_path(str(path)) == path
 
 
 @given(paths)
-def test_a_path_never_writes_to_the_terminal(path: Path) -> None:
+def test_rendered_path_is_printable(path: Path) -> None:
     assert str(path).isprintable()
 
 
@@ -114,14 +114,14 @@ def test_a_path_never_writes_to_the_terminal(path: Path) -> None:
         ("/a[b=" + "9" * 5000 + "]", 3, "too many digits"),
     ],
 )
-def test_what_is_no_path_says_where(text: str, position: int, problem: str) -> None:
+def test_invalid_path_is_rejected_with_the_position(text: str, position: int, problem: str) -> None:
     with pytest.raises(PathError) as caught:
         parse_path(text)
     assert caught.value.position == position
     assert problem in str(caught.value)
 
 
-def test_paths_are_values() -> None:
+def test_paths_are_equal_and_hashable_by_value() -> None:
     one, other = parse_path("/a[b=c]/d"), path_of("a", Select((("b", "c"),)), "d")
     assert one == other
     assert not one != other  # noqa: SIM202 - both ways of asking
@@ -131,13 +131,13 @@ def test_paths_are_values() -> None:
     assert repr(one) == "parse_path('/a[b=c]/d')"
 
 
-def test_a_path_may_be_as_deep_as_it_likes() -> None:
+def test_deep_path_is_rendered_and_parsed() -> None:
     deep = path_of(*["a"] * 20_000)
     assert parse_path(str(deep)) == deep
 
 
 @pytest.mark.parametrize("count", [MOST_REMEMBERED, MOST_REMEMBERED + 1])
-def test_the_steps_of_a_long_path_are_not_kept(count: int) -> None:
+def test_steps_of_a_long_path_are_not_cached(count: int) -> None:
     """Of a hundred thousand fields at the end of a thousand steps, each would have its own."""
     path = path_of(*["a"] * count)
     first, second = path.steps, path.steps
@@ -146,7 +146,7 @@ def test_the_steps_of_a_long_path_are_not_kept(count: int) -> None:
 
 
 @pytest.mark.parametrize("length", [LONGEST_REMEMBERED, LONGEST_REMEMBERED + 1])
-def test_nor_is_its_text(length: int) -> None:
+def test_text_of_a_long_path_is_not_cached(length: int) -> None:
     path = path_of("a" * (length - 1))
     first, second = str(path), str(path)
     assert first == second == f"/{'a' * (length - 1)}"

@@ -3,14 +3,14 @@
 from glasswarden.kube.paths import ROOT, Fold, Key, Path, parse_path, path_of
 
 
-def test_each_path_has_the_value_that_its_own_steps_make() -> None:
+def test_fold_gives_each_path_the_value_of_its_steps() -> None:
     fold = Fold("", lambda text, path: f"{text}{path.step}")
     stem = path_of("a", "b")
     paths = [stem / Key("c"), stem, ROOT, stem / Key("c") / Key("d"), parse_path("/a/b/c")]
     assert [fold.at(path) for path in paths] == ["/a/b/c", "/a/b", "", "/a/b/c/d", "/a/b/c"]
 
 
-def test_what_paths_have_in_common_is_walked_once() -> None:
+def test_fold_walks_common_steps_once() -> None:
     steps = 0
 
     def counted(value: int, _: Path) -> int:
@@ -23,8 +23,8 @@ def test_what_paths_have_in_common_is_walked_once() -> None:
     assert steps == 500 + 100
 
 
-def test_a_path_that_is_gone_lends_its_value_to_no_other() -> None:
-    """Values are kept by identity, and Python gives a number out again."""
+def test_fold_does_not_reuse_the_value_of_a_freed_path() -> None:
+    """Values are kept by identity, and Python reuses identities."""
     fold = Fold("", lambda text, path: f"{text}{path.step}")
     for number in range(1000):
         text = f"/a{number}/b/c"

@@ -1,4 +1,4 @@
-"""`path_patterns`: which fields a rule speaks about."""
+"""`path_patterns`: which fields a rule covers."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def test_the_text_of_a_path_is_a_pattern_without_wildcards(path: Path) -> None:
 
 
 @given(paths)
-def test_two_stars_match_everything(path: Path) -> None:
+def test_two_stars_match_every_path(path: Path) -> None:
     assert parse_pattern("/**").matches(path)
 
 
@@ -114,13 +114,13 @@ def test_patterns_cover_a_value_when_they_match_every_leaf(
     ("text", "position"),
     [("spec", 0), ("/a[**]", 3), ("/a/~*", 3), ("/a[b=*,c]", 3), ("/a[*", 4)],
 )
-def test_what_is_no_pattern_says_where(text: str, position: int) -> None:
+def test_invalid_pattern_is_rejected_with_the_position(text: str, position: int) -> None:
     with pytest.raises(PathError) as caught:
         parse_pattern(text)
     assert caught.value.position == position
 
 
-def test_a_pattern_is_shown_as_it_was_written() -> None:
+def test_pattern_is_rendered_as_it_was_written() -> None:
     assert str(parse_pattern("/spec/**/a*")) == "/spec/**/a*"
 
 
@@ -128,18 +128,16 @@ def test_a_pattern_is_shown_as_it_was_written() -> None:
     ("pattern", "path", "near"),
     [
         pytest.param("/spec/paused", "/spec/paused", True, id="the field"),
-        pytest.param("/spec/paused", "/spec", True, id="around it"),
-        pytest.param("/spec/paused", "/spec/paused/x", True, id="inside of it"),
+        pytest.param("/spec/paused", "/spec", True, id="a parent of the field"),
+        pytest.param("/spec/paused", "/spec/paused/x", True, id="inside of the field"),
         pytest.param("/spec/paused", "/", True, id="the object"),
-        pytest.param("/spec/paused", "/spec/replicas", False, id="beside it"),
-        pytest.param("/spec/*/x", "/spec/a/y", True, id="behind a star nothing is told"),
+        pytest.param("/spec/paused", "/spec/replicas", False, id="a sibling of the field"),
+        pytest.param("/spec/*/x", "/spec/a/y", True, id="anything behind a star"),
         pytest.param("/spec/*/x", "/status/a/x", False, id="before a star"),
         pytest.param("/sp*c", "/status", True, id="a star inside of a key"),
         pytest.param("/c[name=app]/cpu", "/c[name=web]", True, id="an item"),
         pytest.param("/**", "/status", True, id="everything"),
     ],
 )
-def test_at_a_glance_a_pattern_is_near_what_its_stem_leads_to(
-    pattern: str, path: str, *, near: bool
-) -> None:
+def test_pattern_is_near_paths_that_share_its_stem(pattern: str, path: str, *, near: bool) -> None:
     assert parse_pattern(pattern).is_near(parse_path(path)) is near

@@ -1,4 +1,4 @@
-"""Patterns along many paths say what they say about each of them alone."""
+"""A walk of a pattern over many paths gives what the pattern gives for each of them alone."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ def families(draw: Callable[..., Any]) -> list[Path]:
 
 
 @given(patterns, families())
-def test_a_walk_reaches_what_the_pattern_does_alone(
+def test_walk_agrees_with_the_pattern_for_each_path(
     pattern: PathPattern, family: list[Path]
 ) -> None:
     walk = Walk(pattern)
@@ -53,7 +53,7 @@ def test_a_walk_reaches_what_the_pattern_does_alone(
         ("/**", "/", (), True),
     ],
 )
-def test_a_pattern_overlaps_what_it_matches_around_or_inside(
+def test_pattern_overlaps_values_that_it_matches_above_or_inside(
     pattern: str, path: str, values: tuple[Any, ...], *, overlapping: bool
 ) -> None:
     assert overlaps(Walk(parse_pattern(pattern)), parse_path(path), *values) is overlapping

@@ -53,7 +53,7 @@ KIBI = 1024
         ("16Ei", 2**63 - 1),
     ],
 )
-def test_a_quantity_means_an_exact_amount(text: str, amount: int | Fraction) -> None:
+def test_quantity_is_parsed_to_an_exact_amount(text: str, amount: int | Fraction) -> None:
     assert parse_quantity(text) == amount
 
 
@@ -64,7 +64,7 @@ def test_a_quantity_means_an_exact_amount(text: str, amount: int | Fraction) -> 
         *("\u0661", "1e1000000000", "9" * 5000),
     ],
 )
-def test_what_is_no_quantity_is_refused(text: str) -> None:
+def test_invalid_quantity_is_rejected(text: str) -> None:
     with pytest.raises(QuantityError):
         parse_quantity(text)
 
@@ -79,13 +79,13 @@ SCALES |= {
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(0, 4), st.sampled_from(list(SCALES)))
-def test_it_agrees_with_decimal_arithmetic(digits: int, places: int, suffix: str) -> None:
+def test_quantity_agrees_with_decimal_arithmetic(digits: int, places: int, suffix: str) -> None:
     number = Decimal(digits).scaleb(-places)
     assert parse_quantity(f"{number:f}{suffix}") == Fraction(number * SCALES[suffix])
 
 
 @given(st.integers(-(2**40), 2**40))
-def test_the_same_amount_has_many_spellings(amount: int) -> None:
+def test_spellings_of_one_amount_are_the_same_quantity(amount: int) -> None:
     spellings = [
         str(amount),
         f"{amount}000m",
@@ -114,7 +114,7 @@ def test_the_same_amount_has_many_spellings(amount: int) -> None:
         ("1e1000000000", "1e1000000000", False),
     ],
 )
-def test_quantities_are_the_same_by_meaning(
+def test_quantities_are_compared_by_amount(
     one: Any,  # noqa: ANN401 - any JSON value
     other: Any,  # noqa: ANN401 - any JSON value
     same: bool,  # noqa: FBT001 - an expectation
@@ -135,7 +135,7 @@ def test_quantities_are_the_same_by_meaning(
         (1.0, 1, False),
     ],
 )
-def test_int_or_strings_are_the_same_by_meaning(
+def test_int_or_strings_are_compared_by_meaning(
     one: Any,  # noqa: ANN401 - any JSON value
     other: Any,  # noqa: ANN401 - any JSON value
     same: bool,  # noqa: FBT001 - an expectation

@@ -45,9 +45,7 @@ def shape_at(kind: str, path: str) -> Shape:
         ("example.com/v1/Widget", "/spec/containers", None),
     ],
 )
-def test_the_kind_and_the_path_tell_how_items_are_told_apart(
-    kind: str, path: str, items: Items | None
-) -> None:
+def test_schema_gives_the_merge_keys_of_lists(kind: str, path: str, items: Items | None) -> None:
     assert shape_at(kind, path).items == items
 
 
@@ -67,13 +65,11 @@ def test_the_kind_and_the_path_tell_how_items_are_told_apart(
         ("example.com/v1/Widget", "/spec/resources/limits/cpu", None),
     ],
 )
-def test_the_kind_and_the_path_tell_what_is_an_amount(
-    kind: str, path: str, meaning: Meaning | None
-) -> None:
+def test_schema_gives_the_meaning_of_fields(kind: str, path: str, meaning: Meaning | None) -> None:
     assert shape_at(kind, path).meaning == meaning
 
 
-def test_the_api_server_checks_the_types_of_its_own_kinds_only() -> None:
+def test_schema_is_typed_for_builtin_kinds_only() -> None:
     assert shape_at("apps/v1/Deployment", "/spec/replicas").typed
     assert shape_at("example.com/v1/Widget", "/metadata/labels").typed
     assert not shape_at("example.com/v1/Widget", "/spec/a/b[0]").typed

@@ -1,4 +1,4 @@
-"""An Application's operation asks for haste, or for something else than Git says."""
+"""An Application's operation requests a sync, or something else than Git declares."""
 
 import pytest
 
@@ -20,30 +20,34 @@ SEVERAL: Object = {
     ("application", "sync", "expected"),
     [
         pytest.param(APPLICATION, {}, False, id="a plain sync"),
-        pytest.param(APPLICATION, {"prune": True}, False, id="one that prunes"),
+        pytest.param(APPLICATION, {"prune": True}, False, id="a sync that prunes"),
         pytest.param(APPLICATION, {"revision": ""}, False, id="no revision"),
-        pytest.param(APPLICATION, {"revision": "main"}, False, id="the revision that it follows"),
-        pytest.param(APPLICATION, {"revision": "3f1c9d"}, False, id="what Argo CD made of it"),
+        pytest.param(APPLICATION, {"revision": "main"}, False, id="the target revision"),
+        pytest.param(APPLICATION, {"revision": "3f1c9d"}, False, id="the resolved revision"),
         pytest.param(APPLICATION, {"revision": "mine"}, True, id="another revision"),
-        pytest.param(APPLICATION, {"revisions": ["main", "mine"]}, True, id="another among them"),
-        pytest.param(APPLICATION, {"source": SOURCE}, False, id="its own source"),
+        pytest.param(
+            APPLICATION, {"revisions": ["main", "mine"]}, True, id="another revision among several"
+        ),
+        pytest.param(APPLICATION, {"source": SOURCE}, False, id="the declared source"),
         pytest.param(APPLICATION, {"source": SOURCE | {"path": "x"}}, True, id="another path"),
-        pytest.param(APPLICATION, {"sources": [SOURCE]}, True, id="sources where it has one"),
-        pytest.param(APPLICATION, {"manifests": ["{}"]}, True, id="manifests of somebody's own"),
+        pytest.param(APPLICATION, {"sources": [SOURCE]}, True, id="sources instead of one source"),
+        pytest.param(APPLICATION, {"manifests": ["{}"]}, True, id="local manifests"),
         pytest.param(
             SEVERAL,
             {"sources": SEVERAL["spec"]["sources"], "revisions": ["3f1c9d", "HEAD"]},
             False,
-            id="its own sources",
+            id="the declared sources",
         ),
-        pytest.param(SEVERAL, {"revisions": ["3f1c9d", "x"]}, True, id="one other of several"),
-        pytest.param({}, {"revision": "x"}, True, id="nothing that it follows"),
+        pytest.param(
+            SEVERAL, {"revisions": ["3f1c9d", "x"]}, True, id="one other revision of several"
+        ),
+        pytest.param({}, {"revision": "x"}, True, id="no target revision"),
     ],
 )
-def test_an_operation_diverts(application: Object, sync: Object, expected: bool) -> None:  # noqa: FBT001
+def test_sync_operation_diverts_from_git(application: Object, sync: Object, expected: bool) -> None:  # noqa: FBT001
     assert diverts(application, {"sync": sync}) is expected
 
 
 @pytest.mark.parametrize("operation", [None, "x", {}, {"sync": None}, {"sync": []}])
-def test_what_is_no_sync_does_not(operation: object) -> None:
+def test_operation_without_a_sync_does_not_divert(operation: object) -> None:
     assert not diverts(APPLICATION, operation)

@@ -250,7 +250,7 @@ def test_every_alert_names_a_page_that_can_be_followed_at_night(alert: dict[str,
     assert headings == ["What it means", "Diagnosis", "Mitigation", "Afterwards"]
 
 
-def test_no_page_is_about_an_alert_that_does_not_exist() -> None:
+def test_every_runbook_belongs_to_an_alert() -> None:
     pages = {path.name for path in RUNBOOKS.glob("*.md")} - {"README.md"}
     assert pages == {page_of(alert) for alert in read_alerts()}
 

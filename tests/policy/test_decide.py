@@ -31,18 +31,18 @@ RESTARTED = "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restarte
 IMAGE = a_change("/spec/template/spec/containers[name=app]/image", "web:1", "web:2")
 
 
-def test_every_clause_has_its_rule_and_the_guard_is_the_last() -> None:
+def test_clauses_are_in_order_and_end_with_guard() -> None:
     assert tuple(CLAUSES) == tuple(Clause)
     assert next(reversed(CLAUSES)) is Clause.GUARD
 
 
 class TestUnmanaged:
-    def test_nobody_is_asked_about_an_object_without_owner(self) -> None:
+    def test_write_to_an_object_without_owner_is_allowed(self) -> None:
         decision = decided(a_write(owner=None))
         assert (decision.verdict, decision.clause) == (ALLOW, Clause.UNMANAGED)
         assert not decision.recorded
 
-    def test_a_reserved_namespace_is_guarded_all_the_same(self) -> None:
+    def test_write_in_a_reserved_namespace_is_denied_without_owner(self) -> None:
         policy = a_policy("reservedNamespaces: [shop]")
         decision = decided(a_write(owner=None, operation=Operation.CREATE, changes=()), policy)
         assert (decision.verdict, decision.clause) == (DENY, Clause.GUARD)
@@ -52,8 +52,8 @@ class TestUnmanaged:
     SHOP = Ref("", "v1", "Namespace", "", "shop")
 
     @pytest.mark.parametrize("operation", [Operation.CREATE, Operation.UPDATE, Operation.DELETE])
-    def test_every_engine_that_counts_keeps_house_in_it(self, operation: Operation) -> None:
-        """helm-controller marks what it deploys, but not the Secret in which it remembers it."""
+    def test_enabled_engines_can_write_in_a_reserved_namespace(self, operation: Operation) -> None:
+        """helm-controller marks what it deploys, but not the Secret of its release."""
         policy = a_policy("reservedNamespaces: [shop]\nengines: {sveltos: {enabled: false}}")
         write = a_write(owner=None, target=self.HELM_SECRET, operation=operation)
         for actor, verdict in (
@@ -66,11 +66,11 @@ class TestUnmanaged:
         flux = replace(write, actor=FLUX_CONTROLLER)
         assert decided(flux, policy).clause is Clause.CONTROLLER
 
-    def test_but_not_with_what_another_engine_owns(self) -> None:
+    def test_engine_cannot_write_objects_of_another_in_a_reserved_namespace(self) -> None:
         policy = a_policy("reservedNamespaces: [shop]")
         assert decided(a_write(actor=ARGOCD_CONTROLLER), policy).verdict is DENY
 
-    def test_a_reserved_namespace_does_not_go_with_all_that_is_in_it(self) -> None:
+    def test_deletion_of_a_reserved_namespace_is_denied(self) -> None:
         policy = a_policy("reservedNamespaces: [sho*]")
         deletion = a_write(owner=None, target=self.SHOP, operation=Operation.DELETE, changes=())
         decision = decided(deletion, policy)
@@ -79,7 +79,7 @@ class TestUnmanaged:
         assert decided(replace(deletion, actor=FLUX_CONTROLLER), policy).allowed
         assert decided(replace(deletion, operation=Operation.CREATE), policy).allowed
 
-    def test_but_not_what_a_controller_makes_in_it(self) -> None:
+    def test_controlled_object_in_a_reserved_namespace_is_unmanaged(self) -> None:
         policy = a_policy("reservedNamespaces: ['*']")
         assert decided(a_write(owner=None, controlled=True), policy).clause is Clause.UNMANAGED
 
@@ -90,30 +90,30 @@ class TestNoise:
         assert (decision.verdict, decision.clause) == (ALLOW, Clause.NOISE)
 
     @pytest.mark.parametrize("operation", [Operation.CREATE, Operation.DELETE])
-    def test_a_create_or_delete_always_changes_something(self, operation: Operation) -> None:
+    def test_creation_and_deletion_are_never_noise(self, operation: Operation) -> None:
         assert decided(a_write(changes=(), operation=operation)).verdict is DENY
 
 
 class TestFinalizing:
     FINALIZER = a_change("/metadata/finalizers[=example.com~1cleanup]", "example.com/cleanup")
 
-    def test_finalizers_come_off_what_is_being_deleted(self) -> None:
+    def test_finalizers_of_a_terminating_object_can_be_removed(self) -> None:
         decision = decided(a_write(terminating=True, changes=(self.FINALIZER,)))
         assert (decision.verdict, decision.clause) == (ALLOW, Clause.FINALIZING)
 
-    def test_deleting_it_once_more_is_nothing_new(self) -> None:
+    def test_second_deletion_of_a_terminating_object_is_allowed(self) -> None:
         write = a_write(terminating=True, operation=Operation.DELETE, changes=())
         assert decided(write).clause is Clause.FINALIZING
 
-    def test_nothing_else_may_change_under_that_cover(self) -> None:
+    def test_other_change_with_a_removed_finalizer_is_denied(self) -> None:
         assert decided(a_write(terminating=True, changes=(self.FINALIZER, IMAGE))).verdict is DENY
 
-    def test_a_living_object_keeps_its_finalizers(self) -> None:
+    def test_removal_of_a_finalizer_is_denied_unless_terminating(self) -> None:
         assert decided(a_write(changes=(self.FINALIZER,))).verdict is DENY
 
 
 class TestEmergency:
-    def test_the_emergency_group_gets_in_and_is_recorded(self) -> None:
+    def test_emergency_group_is_allowed_and_recorded(self) -> None:
         decision = decided(a_write(actor=Actor("root", groups=("glasswarden:emergency",))))
         assert (decision.verdict, decision.clause, decision.recorded) == (
             ALLOW,
@@ -121,7 +121,7 @@ class TestEmergency:
             True,
         )
 
-    def test_its_name_is_the_policys(self) -> None:
+    def test_emergency_group_is_named_by_the_policy(self) -> None:
         policy = a_policy("emergencyGroup: firefighters")
         assert decided(a_write(actor=Actor("x", groups=("firefighters",))), policy).allowed
         assert not decided(
@@ -143,15 +143,15 @@ class TestController:
             ),
         ],
     )  # fmt: skip
-    def test_it_is_trusted_with_what_its_engine_owns(
+    def test_controller_is_allowed_on_objects_of_its_engine_only(
         self, actor: Actor, owner: Owner, verdict: Verdict
     ) -> None:
         assert decided(a_write(actor=actor, owner=owner)).verdict is verdict
 
-    def test_a_field_manager_gives_no_rights(self) -> None:
+    def test_field_manager_of_a_controller_gives_no_rights(self) -> None:
         assert decided(a_write(manager="kustomize-controller")).verdict is DENY
 
-    def test_the_policy_may_name_others_also_by_pattern(self) -> None:
+    def test_policy_names_other_controllers_by_pattern(self) -> None:
         policy = a_policy(
             "engines: {flux: {controllers: ['system:serviceaccount:tenants-*:reconciler']}}"
         )
@@ -161,7 +161,7 @@ class TestController:
 
 
 class TestDelegated:
-    def test_an_autoscaler_owns_replicas_and_nothing_else(self) -> None:
+    def test_autoscaler_is_delegated_replicas_only(self) -> None:
         replicas = a_change("/spec/replicas", 3, 9)
         scaled = decided(a_write(actor=AUTOSCALER, changes=(replicas,)))
         assert (scaled.clause, scaled.delegate) == (Clause.DELEGATED, "horizontal-pod-autoscaler")
@@ -180,7 +180,7 @@ class TestDelegated:
             ("system:serviceaccount:kube-system:deployment-controller", "/spec/anything"),
         ],
     )  # fmt: skip
-    def test_the_usual_owners_of_single_fields_serve_unasked(self, actor: str, path: str) -> None:
+    def test_default_delegations_apply_without_configuration(self, actor: str, path: str) -> None:
         write = a_write(actor=Actor(actor), changes=(a_change(path, "a", "b"),))
         assert decided(write).clause is Clause.DELEGATED
         bare = a_policy("defaultDelegations: false")
@@ -189,16 +189,16 @@ class TestDelegated:
     @pytest.mark.parametrize(
         "name", ["generic-garbage-collector", "namespace-controller", "root-ca-cert-publisher"]
     )
-    def test_kubernetes_deletes_what_it_must(self, name: str) -> None:
+    def test_system_controllers_of_kubernetes_can_delete(self, name: str) -> None:
         actor = Actor(f"system:serviceaccount:kube-system:{name}")
         write = a_write(actor=actor, operation=Operation.DELETE, changes=())
         assert decided(write).clause is Clause.DELEGATED
 
-    def test_a_delegation_does_not_cover_deleting_unless_it_says_so(self) -> None:
+    def test_delegation_does_not_cover_deletion_by_default(self) -> None:
         write = a_write(actor=AUTOSCALER, operation=Operation.DELETE, changes=())
         assert decided(write).verdict is DENY
 
-    def test_a_policys_own_delegation(self) -> None:
+    def test_delegation_of_the_policy_covers_its_fields_and_kinds(self) -> None:
         policy = a_policy(
             "delegations:\n"
             "  - name: sidecar-injector\n"
@@ -223,7 +223,7 @@ class TestMarks:
             pytest.param(a_change(FLUX_NAME, "shop", "mine"), id="changed"),
             pytest.param(
                 a_change("/metadata/labels", {"kustomize.toolkit.fluxcd.io/name": "shop"}),
-                id="gone with all labels",
+                id="removed with all labels",
             ),
             pytest.param(
                 a_change("/metadata/annotations/argocd.argoproj.io~1tracking-id", new="x"),
@@ -231,22 +231,22 @@ class TestMarks:
             ),
         ],
     )
-    def test_they_are_not_changed_by_hand(self, change: Change) -> None:
+    def test_change_of_ownership_marks_is_denied(self, change: Change) -> None:
         decision = decided(a_write(changes=(change,)))
         assert (decision.verdict, decision.clause) == (DENY, Clause.MARKS)
 
-    def test_an_object_that_is_made_by_hand_may_not_claim_an_owner(self) -> None:
+    def test_creation_with_ownership_marks_is_denied(self) -> None:
         decision = decided(a_write(operation=Operation.CREATE, changes=()))
         assert (decision.verdict, decision.clause) == (DENY, Clause.MARKS)
         assert "claims to be managed by" in decision.message
 
-    def test_whoever_may_detach_still_meets_the_guard(self) -> None:
+    def test_detach_right_passes_marks_and_is_decided_by_guard(self) -> None:
         policy = a_policy("detach: {groups: [platform]}\nmode: warn")
         actor = Actor("lead", groups=("platform",))
         decision = decided(a_write(actor=actor, changes=(a_change(FLUX_NAME, "shop"),)), policy)
         assert decision.clause is Clause.GUARD
 
-    def test_other_labels_are_ordinary_fields(self) -> None:
+    def test_change_of_another_label_is_decided_by_guard(self) -> None:
         decision = decided(a_write(changes=(a_change("/metadata/labels/team", "a", "b"),)))
         assert decision.clause is Clause.GUARD
 
@@ -274,18 +274,18 @@ class TestBenign:
             True,
         )
 
-    def test_nothing_else_may_ride_along(self) -> None:
+    def test_other_change_with_a_restart_is_denied(self) -> None:
         assert decided(a_write(changes=(self.RESTART, IMAGE))).verdict is DENY
 
-    def test_it_can_be_switched_off(self) -> None:
+    def test_restart_is_denied_without_benign_operations(self) -> None:
         assert decided(a_write(changes=(self.RESTART,)), a_policy("benign: []")).verdict is DENY
 
-    def test_a_pause_is_harmless_only_where_the_policy_says_so(self) -> None:
+    def test_pause_is_benign_only_if_the_policy_lists_it(self) -> None:
         pause = a_write(changes=(a_change("/spec/paused", new=True),))
         assert decided(pause).verdict is DENY
         assert decided(pause, a_policy("benign: [rollout-pause]")).clause is Clause.BENIGN
 
-    def test_an_undo_is_known_by_its_manager_and_its_fields(self) -> None:
+    def test_undo_is_recognized_by_its_manager_and_its_fields(self) -> None:
         policy = a_policy("benign: [rollout-undo]")
         undo = msgspec.structs.replace(IMAGE, manager="kubectl", operation="Update")
         applied = msgspec.structs.replace(undo, operation="Apply")
@@ -303,7 +303,7 @@ class TestBenign:
 
 class TestGuard:
     @pytest.mark.parametrize("operation", [Operation.UPDATE, Operation.DELETE])
-    def test_a_person_is_denied(self, operation: Operation) -> None:
+    def test_write_of_a_person_is_denied(self, operation: Operation) -> None:
         decision = decided(a_write(operation=operation))
         assert (decision.verdict, decision.clause, decision.mode) == (
             DENY,
@@ -312,18 +312,18 @@ class TestGuard:
         )
         assert decision.recorded
 
-    def test_warn_allows_with_the_same_words(self) -> None:
+    def test_mode_warn_allows_with_the_denial_as_warning(self) -> None:
         decision = decided(a_write(), a_policy("mode: warn"))
         assert (decision.verdict, decision.mode, decision.recorded) == (ALLOW, Mode.WARN, True)
         assert "is managed by Flux" in decision.warnings[0]
 
-    def test_audit_allows_without_a_word(self) -> None:
+    def test_mode_audit_allows_without_a_warning(self) -> None:
         decision = decided(a_write(), a_policy("mode: audit"))
         assert (decision.verdict, decision.mode, decision.recorded) == (ALLOW, Mode.AUDIT, True)
         assert decision.warnings == ()
 
     @pytest.mark.parametrize("mode", Mode)
-    def test_a_dry_run_is_told_and_never_refused(self, mode: Mode) -> None:
+    def test_dry_run_is_warned_and_never_denied(self, mode: Mode) -> None:
         decision = decided(a_write(dry_run=True), a_policy(f"mode: {mode}"))
         assert decision.verdict is ALLOW
         assert decision.warnings
@@ -369,26 +369,26 @@ modes:
             pytest.param({"labels": {"canary": ""}}, Mode.AUDIT, id="a label of any value"),
         ],
     )  # fmt: skip
-    def test_the_first_rule_that_fits_counts(
+    def test_first_matching_rule_sets_the_mode(
         self, differing: dict[str, object], mode: Mode
     ) -> None:
         assert decided(a_write(**differing), a_policy(self.POLICY)).mode is mode
 
 
 class TestReconcilers:
-    """The objects that tell an engine what to do."""
+    """The objects that configure an engine."""
 
     KUSTOMIZATION = Ref("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "flux-system", "shop")
     SUSPEND = a_change("/spec/suspend", new=True)
 
-    def test_suspending_one_is_warned_about_and_recorded(self) -> None:
+    def test_suspension_is_warned_about_and_recorded(self) -> None:
         decision = decided(a_write(target=self.KUSTOMIZATION, steers=True, changes=(self.SUSPEND,)))
         assert (decision.verdict, decision.mode, decision.recorded) == (ALLOW, Mode.WARN, True)
         assert decision.warnings[0].startswith(
             "Kustomization flux-system/shop tells Flux what to do"
         )
 
-    def test_they_have_a_mode_of_their_own(self) -> None:
+    def test_reconcilers_have_a_mode_of_their_own(self) -> None:
         policy = a_policy("mode: audit\nreconcilers: enforce")
         write = a_write(target=self.KUSTOMIZATION, steers=True, changes=(self.SUSPEND,))
         assert decided(write, policy).verdict is DENY
@@ -402,7 +402,7 @@ class TestReconcilers:
         ],
         ids=["flux reconcile", "argocd refresh", "argocd sync"],
     )
-    def test_asking_one_to_hurry_is_nobodys_business(self, change: Change) -> None:
+    def test_request_for_reconciliation_is_noise(self, change: Change) -> None:
         write = a_write(target=self.KUSTOMIZATION, steers=True, changes=(change,))
         assert decided(write).clause is Clause.NOISE
 
@@ -419,46 +419,46 @@ class TestReconcilers:
         ],
         ids=["flux", "argocd", "sync options", "compare options", "flux operator"],
     )
-    def test_telling_one_to_look_away_is(self, change: Change) -> None:
+    def test_annotation_that_disables_reconciliation_is_guarded(self, change: Change) -> None:
         write = a_write(target=self.KUSTOMIZATION, steers=True, changes=(change,))
         assert decided(write).clause is Clause.GUARD
 
     APPLICATION = Ref("argoproj.io", "v1alpha1", "Application", "argocd", "shop")
 
     @pytest.mark.parametrize("diverts", [True, False])
-    def test_a_sync_is_when_it_is_to_something_else(self, *, diverts: bool) -> None:
+    def test_sync_operation_is_guarded_only_when_it_diverts(self, *, diverts: bool) -> None:
         change = a_change("/operation", new={"sync": {"revision": "mine"}})
         write = a_write(
             target=self.APPLICATION, owner=ARGOCD, steers=True, diverts=diverts, changes=(change,)
         )
         assert decided(write).clause is (Clause.GUARD if diverts else Clause.NOISE)
 
-    def test_so_is_what_goes_with_it(self) -> None:
+    def test_removal_of_the_cascade_finalizer_is_guarded(self) -> None:
         finalizer = "resources-finalizer.argocd.argoproj.io"
         change = a_change(f"/metadata/finalizers[={finalizer}]", finalizer)
         write = a_write(target=self.APPLICATION, owner=ARGOCD, steers=True, changes=(change,))
         assert decided(write).clause is Clause.GUARD
         assert decided(replace(write, terminating=True)).clause is Clause.FINALIZING
 
-    def test_so_are_its_own_marks(self) -> None:
+    def test_marks_of_a_reconciler_are_guarded(self) -> None:
         write = a_write(
             target=self.KUSTOMIZATION, steers=True, changes=(a_change(FLUX_NAME, "shop"),)
         )
         assert decided(write).clause is Clause.MARKS
 
-    def test_its_engine_writes_it_freely(self) -> None:
+    def test_controller_of_the_engine_can_write_its_reconciler(self) -> None:
         write = a_write(
             target=self.KUSTOMIZATION, steers=True, actor=FLUX_CONTROLLER, changes=(self.SUSPEND,)
         )
         assert decided(write).clause is Clause.CONTROLLER
 
-    def test_making_one_by_hand_is_warned_about(self) -> None:
+    def test_creation_by_hand_is_warned_about(self) -> None:
         write = a_write(
             target=self.KUSTOMIZATION, steers=True, operation=Operation.CREATE, changes=()
         )
         assert (decided(write).clause, decided(write).mode) == (Clause.GUARD, Mode.WARN)
 
 
-def test_a_developer_gains_nothing_by_calling_himself_a_controller() -> None:
+def test_user_name_similar_to_a_controller_is_denied() -> None:
     posing = Actor("system:serviceaccount:flux-system:kustomize-controller ", DEVELOPER.uid)
     assert decided(a_write(actor=posing)).verdict is DENY

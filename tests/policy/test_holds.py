@@ -1,4 +1,4 @@
-"""`holding`: what becomes of a reconciler's own write while a grant is in force."""
+"""`holding`: the result of a reconciler's own write while a grant is in force."""
 
 from dataclasses import replace
 from typing import Any
@@ -63,7 +63,7 @@ def at(obj: Object, path: str) -> Any:  # noqa: ANN401 - any JSON value
     return value_at(obj, parse_path(path))
 
 
-def test_a_held_field_stays_and_the_others_come_from_git() -> None:
+def test_held_field_stays_and_other_fields_come_from_git() -> None:
     holding = held_of(a_reconcile(a_stamp(held=(IMAGE,))))
     assert at(holding.object, IMAGE) == "hotfix"
     assert at(holding.object, "/spec/minReadySeconds") == 2
@@ -81,22 +81,22 @@ def test_a_held_field_stays_and_the_others_come_from_git() -> None:
     ],
     ids=["no grant", "expired", "a rule that does not hold", "another object's", "a dry run's"],
 )
-def test_nothing_is_held_without_a_grant_that_holds(stamp: Stamp | None) -> None:
+def test_no_field_is_held_without_a_valid_holding_grant(stamp: Stamp | None) -> None:
     assert on_hold(a_reconcile(stamp)) is None
 
 
-def test_a_rule_that_left_the_policy_took_its_holds_with_it() -> None:
+def test_removed_rule_ends_its_holds() -> None:
     write = a_reconcile(a_stamp(held=(IMAGE,)))
     assert hold(write, LIVE, GIT, DEFAULT, NOW) is None
 
 
-def test_a_field_that_git_moved_to_the_live_value_leaves_the_stamp() -> None:
+def test_field_that_git_set_to_the_live_value_is_removed_from_the_stamp() -> None:
     live = managed_by(LIVE, an_entry("kustomize-controller", IMAGE, operation="Apply"))
     holding = held_of(a_reconcile(a_stamp(held=(IMAGE, REPLICAS))), live, live)
     assert holding.stamp == a_stamp(held=(REPLICAS,), version="41")
 
 
-def test_what_a_dry_run_would_stamp_is_marked_so() -> None:
+def test_stamp_of_a_dry_run_is_marked_as_trial() -> None:
     live = managed_by(LIVE, an_entry("kustomize-controller", IMAGE, operation="Apply"))
     holding = held_of(a_reconcile(a_stamp(held=(IMAGE,)), dry_run=True), live, live)
     assert holding.stamp == a_stamp(held=(), version="41", trial=True)
@@ -109,13 +109,13 @@ def scaled(obj: Object) -> Object:
     )
 
 
-def test_a_scale_is_learned_held_and_stamped() -> None:
+def test_scale_by_hand_is_held_and_added_to_the_stamp() -> None:
     holding = held_of(a_reconcile(a_stamp(held=(IMAGE,))), scaled(LIVE))
     assert at(holding.object, REPLICAS) == 9
     assert holding.stamp == a_stamp(held=(REPLICAS, IMAGE), version="41")
 
 
-def test_a_scale_that_git_has_agreed_to_is_git_s_again() -> None:
+def test_scale_that_the_owner_applied_is_not_held() -> None:
     """The trace of the scale is still there, beside the owner's own entry."""
     live = scaled(LIVE)
     owned = an_entry("kustomize-controller", REPLICAS, operation="Apply")
@@ -139,17 +139,17 @@ def a_follower(**differing: Any) -> Stamp:  # noqa: ANN401 - any field of a stam
     return a_stamp(**{"namespace": NAMESPACE_UID, "held": (IMAGE,)} | differing)
 
 
-def test_a_scale_under_a_namespaces_grant_begins_a_stamp_of_the_objects_own() -> None:
+def test_scale_under_a_namespace_grant_adds_a_stamp_to_the_object() -> None:
     holding = held_of(a_reconcile(None, a_namespace_stamp()), scaled(LIVE))
     assert at(holding.object, REPLICAS) == 9
     assert holding.stamp == a_follower(held=(REPLICAS,), version="41")
 
 
-def test_an_object_that_nobody_touched_under_a_namespaces_grant_is_left_alone() -> None:
+def test_untouched_object_under_a_namespace_grant_is_not_held() -> None:
     assert on_hold(a_reconcile(None, a_namespace_stamp())) is None
 
 
-def test_what_a_namespaces_grant_holds_ends_with_it() -> None:
+def test_hold_of_a_namespace_grant_ends_with_the_grant() -> None:
     follower = a_follower()
     assert at(held_of(a_reconcile(follower, a_namespace_stamp())).object, IMAGE) == "hotfix"
     assert on_hold(a_reconcile(follower)) is None
@@ -157,7 +157,7 @@ def test_what_a_namespaces_grant_holds_ends_with_it() -> None:
     assert on_hold(a_reconcile(follower, a_namespace_stamp(id="another"))) is None
 
 
-def test_what_a_namespaces_grant_holds_is_extended_with_it() -> None:
+def test_hold_of_a_namespace_grant_is_extended_with_the_grant() -> None:
     follower = a_follower(expires=NOW)
     longer = a_namespace_stamp(expires=NOW + HOUR)
     holding = held_of(a_reconcile(follower, longer))
@@ -165,7 +165,7 @@ def test_what_a_namespaces_grant_holds_is_extended_with_it() -> None:
     assert holding.stamp == a_follower(expires=NOW + HOUR, version="41")
 
 
-def test_a_hold_goes_on_while_nobody_can_tell_about_the_namespace() -> None:
+def test_hold_continues_while_the_namespace_is_unknown() -> None:
     write = a_reconcile(a_follower())
     write = replace(write, glass=replace(write.glass, namespace_unknown=True))
     assert at(held_of(write).object, IMAGE) == "hotfix"
@@ -176,7 +176,7 @@ def a_prune(stamp: Stamp | None, **differing: Any) -> Write:  # noqa: ANN401 - a
     return a_reconcile(stamp, **fields | differing)
 
 
-def test_a_prune_waits_and_is_told_until_when_and_why() -> None:
+def test_prune_is_denied_with_end_and_reason_of_the_hold() -> None:
     decision = decided(a_prune(a_stamp()), POLICY)
     assert (decision.verdict, decision.clause) == (Verdict.DENY, Clause.HELD)
     assert decision.recorded
@@ -198,12 +198,12 @@ def test_a_prune_waits_and_is_told_until_when_and_why() -> None:
     ],
     ids=["no grant", "expired", "a rule that does not hold", "an update"],
 )
-def test_other_writes_of_a_reconciler_pass(write: Write) -> None:
+def test_prune_without_a_hold_and_updates_are_allowed(write: Write) -> None:
     decision = decided(write, POLICY)
     assert (decision.verdict, decision.clause) == (Verdict.ALLOW, Clause.CONTROLLER)
 
 
-def test_the_mode_applies_to_a_prune_and_a_dry_run_is_only_told() -> None:
+def test_held_prune_follows_the_mode_and_is_only_warned_on_dry_run() -> None:
     assert decided(a_prune(a_stamp()), a_policy(f"{RULES}mode: audit")).allowed
     for decision in (
         decided(a_prune(a_stamp()), a_policy(f"{RULES}mode: warn")),
@@ -224,8 +224,8 @@ def applied(*paths: str) -> Object:
     return managed_by(a_deployment(ADDED), owned)
 
 
-def test_what_was_added_goes_with_the_hold_where_nobody_owns_it() -> None:
-    """The hold put it back after an apply had taken it away, and its owner with it."""
+def test_unowned_added_field_is_removed_when_the_hold_ends() -> None:
+    """The hold restored it after an apply had removed it together with its owner."""
     holding = held_of(a_reconcile(OVER), applied(), applied())
     assert at(holding.object, "/spec/template/spec/containers[name=app]") == {
         "name": "app",
@@ -234,7 +234,7 @@ def test_what_was_added_goes_with_the_hold_where_nobody_owns_it() -> None:
     assert holding.stamp is None
 
 
-def test_what_somebody_owns_is_theirs_to_take_away() -> None:
+def test_owned_added_field_stays_when_the_hold_ends() -> None:
     assert on_hold(a_reconcile(OVER), applied(ENV), applied(ENV)) is None
     by_kubectl = an_entry("kubectl-set", ENV)
     live = applied()
@@ -242,6 +242,6 @@ def test_what_somebody_owns_is_theirs_to_take_away() -> None:
     assert on_hold(a_reconcile(OVER), live, live) is None
 
 
-def test_who_does_not_apply_may_declare_it_unseen() -> None:
+def test_added_field_stays_when_the_reconciler_does_not_apply() -> None:
     live = a_deployment(ADDED)
     assert on_hold(a_reconcile(OVER), live, live) is None

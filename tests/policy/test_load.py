@@ -1,4 +1,4 @@
-"""A policy file is read strictly, and a mistake in it is named with its place."""
+"""A policy file is read strictly, and a mistake in it is reported with its place."""
 
 import pytest
 
@@ -9,11 +9,11 @@ from glasswarden.policy.types import Mode
 HEAD = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
 
 
-def test_a_file_that_says_nothing_has_every_default() -> None:
+def test_file_without_settings_has_every_default() -> None:
     assert parse_document(HEAD) == EMPTY
 
 
-def test_everything_that_can_be_said() -> None:
+def test_every_key_is_parsed() -> None:
     document = parse_document(
         HEAD
         + """
@@ -195,7 +195,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("text", "complaint"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_named_with_its_place(text: str, complaint: str) -> None:
+def test_mistake_is_reported_with_its_place(text: str, complaint: str) -> None:
     with pytest.raises(PolicyInvalid) as caught:
         parse_document(text)
     assert str(caught.value).startswith(complaint)

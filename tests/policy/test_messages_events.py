@@ -1,4 +1,4 @@
-"""What others are told of a write."""
+"""What is published about a write."""
 
 from dataclasses import replace
 
@@ -74,28 +74,28 @@ def told(write: Write, use: GrantUse) -> tuple[str, str, str]:
     ],
     ids=["issued", "approved", "requested", "used", "used, another's", "closed", "withdrawn"],
 )
-def test_what_became_of_a_grant(use: GrantUse, reason: str, note: str) -> None:
+def test_event_of_a_grant_follows_its_act(use: GrantUse, reason: str, note: str) -> None:
     assert told(a_write(actor=RESPONDER), use) == (reason, "Update", note)
 
 
-def test_a_scale_and_a_deletion_are_called_so() -> None:
+def test_action_of_an_event_is_scale_or_delete() -> None:
     assert told(a_write(subresource="scale"), USE)[1] == "Scale"
     write = a_write(actor=RESPONDER, operation=Operation.DELETE, changes=())
     assert told(write, USE)[1:] == ("Delete", "responder deleted it under the grant for INC-42.")
 
 
-def test_a_grant_on_a_namespace_is_for_all_in_it() -> None:
+def test_event_of_a_namespace_grant_names_all_in_it() -> None:
     write = a_write(target=NAMESPACE, changes=())
     assert "may write to all in it until" in told(write, replace(USE, act=Act.ISSUED))[2]
 
 
-def test_many_fields_are_counted() -> None:
+def test_event_counts_fields_beyond_the_first_ones() -> None:
     changes = tuple(a_change(f"/spec/f{index}", 1, 2) for index in range(60))
     note = told(a_write(actor=RESPONDER, changes=changes), USE)[2]
     assert "/spec/f5 and 54 more under the grant" in note
 
 
-def test_a_refusal_says_who_was_refused_what_and_why() -> None:
+def test_event_of_a_denial_names_actor_fields_and_reason() -> None:
     event = event_of(a_write(), decided(a_write()))
     assert event is not None
     assert (event.reason, event.action, event.warning) == ("WriteRefused", "Update", True)
@@ -105,7 +105,7 @@ def test_a_refusal_says_who_was_refused_what_and_why() -> None:
     )
 
 
-def test_a_refused_request_says_which_rule_refused_it() -> None:
+def test_event_of_a_denied_request_names_the_rule() -> None:
     policy = a_policy("breakGlass: {rules: [{name: all, users: [developer], ticket: INC-.*}]}")
     asked = {names.REASON: "checkout is down", names.TICKET: "none"}
     notes = notes_of({"metadata": {"annotations": asked}}, RING)
@@ -119,7 +119,7 @@ def test_a_refused_request_says_which_rule_refused_it() -> None:
 
 
 @pytest.mark.parametrize("target", [a_write().target, SECRET], ids=["a Deployment", "a Secret"])
-def test_no_value_is_ever_told(target: Ref) -> None:
+def test_events_contain_no_values(target: Ref) -> None:
     write = a_write(target=target, changes=(a_change("/data/password", "before", "hunter2"),))
     refused = event_of(write, decided(write))
     assert refused is not None
@@ -134,10 +134,10 @@ def test_no_value_is_ever_told(target: Ref) -> None:
     [a_write(dry_run=True), a_write(target=replace(a_write().target, name=""))],
     ids=["a dry run", "an object without a name yet"],
 )
-def test_nothing_is_told_of(write: Write) -> None:
+def test_dry_run_and_unnamed_object_have_no_event(write: Write) -> None:
     assert event_of(write, Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=USE)) is None
     assert event_of(write, Decision(Verdict.DENY, Clause.GUARD, message="no")) is None
 
 
-def test_what_is_in_order_is_not_told() -> None:
+def test_benign_write_has_no_event() -> None:
     assert event_of(a_write(), Decision(Verdict.ALLOW, Clause.BENIGN)) is None

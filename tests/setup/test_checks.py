@@ -1,4 +1,4 @@
-"""What the doctor makes of the webhook's figures, of a ledger and of a disk."""
+"""What the doctor makes of the webhook's metrics, of a ledger and of a disk."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -20,7 +20,7 @@ def read(**values: float) -> doctor.Figures:
     return doctor.figures_of("".join(f"glasswarden_{k} {v}\n" for k, v in values.items()))
 
 
-def test_series_are_added_up() -> None:
+def test_series_of_one_metric_are_summed() -> None:
     text = 'glasswarden_unrecorded_writes_total{outcome="allowed"} 2\n'
     text += 'glasswarden_unrecorded_writes_total{outcome="refused"} 3\n'
     assert doctor.figures_of(text) == {"glasswarden_unrecorded_writes_total": 5.0}
@@ -29,12 +29,12 @@ def test_series_are_added_up() -> None:
 @pytest.mark.parametrize(
     ("found", "health", "says"),
     [
-        pytest.param(read(ledger_available=1), Health.WELL, "in the ledger", id="all well"),
+        pytest.param(read(ledger_available=1), Health.WELL, "in the ledger", id="available"),
         pytest.param(
             read(ledger_available=0, spool_records=7, spool_oldest_seconds=90),
             Health.ILL,
             "7 records wait in the spool, the oldest for 90 s",
-            id="away",
+            id="unavailable",
         ),
         pytest.param(
             read(ledger_available=1, spool_records=3), Health.UNSURE, "3 records", id="behind"
@@ -47,14 +47,16 @@ def test_series_are_added_up() -> None:
         ),
     ],
 )
-def test_recording(found: doctor.Figures, health: Health, says: str) -> None:
+def test_recording_is_judged_by_the_metrics_of_the_ledger(
+    found: doctor.Figures, health: Health, says: str
+) -> None:
     finding = doctor.recording(found)
     assert finding.health is health
     assert says in finding.says
     assert bool(finding.advice) is (health is not Health.WELL)
 
 
-def test_a_policy_file_that_cannot_be_used_is_ill() -> None:
+def test_unusable_policy_file_fails_the_check() -> None:
     assert doctor.policy_in_force(read(policy_refused=1)).health is Health.ILL
     assert doctor.policy_in_force(read(policy_refused=0)).health is Health.WELL
 
@@ -85,14 +87,16 @@ def test_a_policy_file_that_cannot_be_used_is_ill() -> None:
         ),
     ],
 )
-def test_keys(found: doctor.Figures, health: Health, says: str) -> None:
+def test_keys_are_judged_by_the_metrics_of_the_grant_key(
+    found: doctor.Figures, health: Health, says: str
+) -> None:
     finding = doctor.keys(found, NOW)
     assert finding.health is health
     assert says in finding.says
 
 
 @pytest.mark.parametrize(("days", "health"), [(1, Health.WELL), (-1, Health.ILL)])
-def test_the_certificate_that_is_served(days: int, health: Health) -> None:
+def test_served_certificate_fails_the_check_once_expired(days: int, health: Health) -> None:
     expiry = (NOW + timedelta(days=days)).timestamp()
     found = read(certificate_expiry_timestamp_seconds=expiry)
     assert doctor.served(found, NOW).health is health
@@ -102,7 +106,7 @@ def test_the_certificate_that_is_served(days: int, health: Health) -> None:
     ("free", "health"),
     [(50.0, Health.WELL), (5.0, Health.UNSURE), (0.1, Health.ILL)],
 )
-def test_room_on_a_disk(free: float, health: Health) -> None:
+def test_free_disk_space_is_judged(free: float, health: Health) -> None:
     assert room("disk", int(free * 1e9), int(100e9)).health is health
 
 
@@ -110,7 +114,7 @@ def by_subject(address: str) -> dict[str, Finding]:
     return {finding.subject: finding for finding in ledger(address, NOW)}
 
 
-def test_a_ledger_that_is_sound(tmp_path: Path) -> None:
+def test_intact_ledger_passes_the_check(tmp_path: Path) -> None:
     address = f"sqlite://{tmp_path}/ledger.db"
     with closing(open_ledger(address)) as opened:
         two_chains(opened)
@@ -119,7 +123,7 @@ def test_a_ledger_that_is_sound(tmp_path: Path) -> None:
     assert found["ledger"].says == "2 chains"
 
 
-def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_missing_ledger_fails_the_check_and_is_not_created(tmp_path: Path) -> None:
     found = by_subject(f"sqlite://{tmp_path}/ledger.db")
     assert found["ledger"].health is Health.ILL
     assert "--ledger" in found["ledger"].advice

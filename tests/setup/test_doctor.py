@@ -1,4 +1,4 @@
-"""What the doctor says about what it sees; on a real cluster in tests/cluster/test_setup.py."""
+"""What the doctor reports about what it finds; on a real cluster in tests/cluster/test_setup.py."""
 
 from datetime import timedelta
 from typing import Any
@@ -38,7 +38,7 @@ def wanted(policy: str = "") -> dict[str, Any]:
     ("seconds", "health"),
     [(0, Health.WELL), (-4, Health.WELL), (60, Health.UNSURE), (-400, Health.ILL)],
 )
-def test_clocks_may_differ_a_little(seconds: int, health: Health) -> None:
+def test_clock_difference_is_judged_by_its_size(seconds: int, health: Health) -> None:
     assert clock(NOW, NOW + timedelta(seconds=seconds)).health is health
 
 
@@ -51,7 +51,7 @@ def test_clocks_may_differ_a_little(seconds: int, health: Health) -> None:
         pytest.param(timedelta(), {"other.example"}, Health.ILL, "not for other", id="other"),
     ],
 )
-def test_a_certificate_is_judged_by_its_time_and_its_names(
+def test_certificate_is_judged_by_its_validity_and_its_hosts(
     after: timedelta, hosts: set[str], health: Health, says: str
 ) -> None:
     finding = certificate(steady(), hosts, NOW + after)
@@ -59,27 +59,27 @@ def test_a_certificate_is_judged_by_its_time_and_its_names(
     assert says in finding.says
 
 
-def test_no_certificate_is_ill() -> None:
+def test_missing_certificate_fails_the_check() -> None:
     assert certificate(None, {*HOSTS}, NOW).health is Health.ILL
 
 
-def test_the_api_servers_defaults_are_no_difference() -> None:
+def test_defaults_of_the_api_server_are_no_difference_to_the_configuration() -> None:
     assert conditions(registered(steady()), wanted()).health is Health.WELL
 
 
-def test_a_condition_of_another_policy_is_named() -> None:
+def test_match_condition_of_another_policy_is_reported() -> None:
     finding = conditions(registered(steady(), "emergencyGroup: others"), wanted())
     assert finding.health is Health.ILL
     assert "guard.glasswarden.io: matchConditions" in finding.says
 
 
-def test_a_weakened_failure_policy_is_named() -> None:
+def test_weakened_failure_policy_is_reported() -> None:
     live = registered(steady())
     live["webhooks"][0]["failurePolicy"] = "Ignore"
     assert "guard.glasswarden.io: failurePolicy" in conditions(live, wanted()).says
 
 
-def test_an_entry_that_is_missing_or_too_much_is_named() -> None:
+def test_missing_and_extra_webhook_entries_are_reported() -> None:
     live = registered(steady())
     live["webhooks"][1]["name"] = "other.glasswarden.io"
     says = conditions(live, wanted()).says
@@ -87,12 +87,12 @@ def test_an_entry_that_is_missing_or_too_much_is_named() -> None:
     assert "other.glasswarden.io: not of this policy" in says
 
 
-def test_another_policys_digest_is_seen() -> None:
+def test_configuration_made_from_another_policy_fails_the_check() -> None:
     assert made_from(registered(steady()), DEFAULT).health is Health.WELL
     assert made_from(registered(steady(), "mode: warn"), DEFAULT).health is Health.ILL
 
 
-def test_a_bundle_that_lacks_the_coming_authority_is_ill() -> None:
+def test_bundle_without_the_next_authority_fails_the_check() -> None:
     """A rotation that got stuck between the Secret and the configuration."""
     state = publishing()
     assert trust(registered(state), state).health is Health.WELL
@@ -110,7 +110,7 @@ def test_a_bundle_that_lacks_the_coming_authority_is_ill() -> None:
         ([{"status": {"readyReplicas": 2}}], Health.WELL),
     ],
 )
-def test_a_correlator_is_ready_not_ready_or_not_there(
+def test_correlator_is_judged_by_its_ready_replicas(
     deployments: list[dict[str, Any]], health: Health
 ) -> None:
     assert correlator(deployments).health is health

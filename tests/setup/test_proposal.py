@@ -27,12 +27,12 @@ def proposed(survey: Survey) -> Policy:
         pytest.param(Survey(unread=("GET /x: forbidden",)), id="unread"),
     ],
 )
-def test_it_is_always_a_policy_that_only_watches(survey: Survey) -> None:
+def test_proposal_is_always_a_policy_in_audit_mode(survey: Survey) -> None:
     document = proposed(survey).document
     assert (document.mode, document.reconcilers) == (Mode.AUDIT, Mode.AUDIT)
 
 
-def test_argocds_settings_are_taken_over() -> None:
+def test_argocd_settings_are_copied_into_the_proposal() -> None:
     found = ArgoCDFound("argo", "label", "example.com/app", "eu-1")
     settings = proposed(Survey(argocd=(found,))).document.engines.argocd
     assert settings.tracking == "label"
@@ -47,20 +47,20 @@ def test_a_controller_in_another_namespace_is_trusted_beside_the_usual_ones() ->
     assert USUAL in policy.controllers["argocd"]
 
 
-def test_fluxs_tenants_are_trusted_with_the_reason() -> None:
+def test_flux_tenants_are_trusted_with_the_reason_as_a_comment() -> None:
     survey = Survey(engines=("flux",), tenants=(TENANT,))
     assert TENANT in proposed(survey).controllers["flux"]
     assert f"- {TENANT}  # spec.serviceAccountName" in propose(survey)
 
 
-def test_a_cainjector_elsewhere_is_a_delegate() -> None:
+def test_cainjector_in_another_namespace_gets_a_delegation() -> None:
     survey = Survey(cert_managers=(user_of("security", "cainjector"),))
     [delegation] = proposed(survey).document.delegations
     assert delegation.actors == (user_of("security", "cainjector"),)
     assert "/webhooks[*]/clientConfig/caBundle" in delegation.fields
 
 
-def test_an_unknown_manager_is_a_question_and_not_a_rule() -> None:
+def test_unknown_field_manager_is_a_comment_and_no_delegation() -> None:
     """A field manager is a name that anybody can choose."""
     survey = Survey(strangers=(Stranger("image-updater", 4, ("/spec/a",)),))
     assert proposed(survey).document.delegations == ()

@@ -1,4 +1,4 @@
-"""Break-glass on a model of the API server: what people write, and what becomes of it.
+"""Break-glass on a model of the API server: what people write, and the result.
 
 tests/cluster/test_breakglass.py has the same people on the real one.
 """
@@ -71,8 +71,8 @@ def refused(decision: Decision) -> str:
     return decision.message
 
 
-class TestAsking:
-    def test_in_the_same_write_as_the_change(self, server: Server) -> None:
+class TestRequesting:
+    def test_request_in_the_same_write_as_the_change_is_granted(self, server: Server) -> None:
         decision = server.update(RESPONDER, texts=ASK, spec=MORE)
         assert granted(decision) is Act.ISSUED
         use = decision.grant
@@ -85,7 +85,7 @@ class TestAsking:
         assert live is not None
         assert live.held == ("/spec/replicas",)
 
-    def test_in_a_write_before_it(self, server: Server) -> None:
+    def test_request_before_the_change_is_granted(self, server: Server) -> None:
         assert granted(server.annotate(RESPONDER, ASK)) is Act.ISSUED
         assert granted(server.update(RESPONDER, spec=MORE)) is Act.USED
         assert granted(server.update(RESPONDER, spec={"paused": True})) is Act.USED
@@ -93,12 +93,12 @@ class TestAsking:
         assert live is not None
         assert live.held == ("/spec/paused", "/spec/replicas")
 
-    def test_without_a_ttl_the_rules_default_serves(self, server: Server) -> None:
+    def test_request_without_a_ttl_gets_the_default_of_the_rule(self, server: Server) -> None:
         decision = server.annotate(RESPONDER, {**ASK, "ttl": None})
         assert decision.grant is not None
         assert decision.grant.expires == NOW + timedelta(minutes=30)
 
-    def test_the_person_is_told_until_when(self, server: Server) -> None:
+    def test_requester_is_warned_with_the_end_of_the_grant(self, server: Server) -> None:
         decision = server.annotate(RESPONDER, ASK)
         assert decision.grant is not None
         assert decision.warnings == (
@@ -108,21 +108,21 @@ class TestAsking:
             ),
         )
 
-    def test_what_a_terminal_would_obey_is_not_shown(self) -> None:
+    def test_control_characters_are_escaped_in_the_warning(self) -> None:
         server = a_server(a_policy("breakGlass: {rules: [{name: a, users: ['*']}]}"))
         [told] = server.annotate(RESPONDER, ASK, ticket="\x1b[2J").warnings
         assert told.isprintable()
 
-    def test_nothing_else_on_the_object_is_touched(self, server: Server) -> None:
+    def test_request_changes_no_other_annotation(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         assert server.objects["web"]["metadata"]["annotations"]["example.com/team"] == "shop"
 
-    def test_nobody_is_asked_for_a_reason_on_what_nobody_guards(self, server: Server) -> None:
+    def test_request_on_an_unmanaged_object_is_ignored(self, server: Server) -> None:
         server.objects["web"]["metadata"]["labels"] = {}
         decision = server.annotate(OUTSIDER, ASK)
         assert (decision.clause, server.live()) == (Clause.UNMANAGED, None)
 
-    def test_a_dry_run_is_told_and_what_it_shows_is_worth_nothing(self, server: Server) -> None:
+    def test_stamp_of_a_dry_run_is_rejected_in_a_real_write(self, server: Server) -> None:
         assert granted(server.update(RESPONDER, texts=ASK, spec=MORE, dry_run=True)) is Act.ISSUED
         [token] = server.seen
         assert server.live() is None
@@ -130,8 +130,8 @@ class TestAsking:
         message = refused(server.annotate(RESPONDER, ASK, grant=token))
         assert "it was issued for another write" in message
 
-    def test_asked_twice_about_one_write_it_answers_alike(self, server: Server) -> None:
-        """Another mutating webhook may change something after ours: then it is called again."""
+    def test_reinvoked_mutation_gives_the_same_stamp(self, server: Server) -> None:
+        """Another mutating webhook may change something after ours: then ours is called again."""
         server.update(RESPONDER, texts=ASK, spec=MORE)
         first = server.live()
         again = a_server(server.policy)
@@ -155,9 +155,9 @@ REFUSALS = {
 }
 
 
-class TestRefusals:
+class TestDenials:
     @pytest.mark.parametrize(("texts", "why"), REFUSALS.values(), ids=REFUSALS)
-    def test_each_says_which_rule_and_what_would_pass(
+    def test_denial_names_the_rule_and_what_it_requires(
         self, server: Server, texts: dict[str, str | None], why: str
     ) -> None:
         message = refused(server.annotate(RESPONDER, texts))
@@ -165,12 +165,12 @@ class TestRefusals:
         assert why in message
         assert server.annotations() == {}
 
-    def test_somebody_whom_no_rule_names(self, server: Server) -> None:
+    def test_requester_without_a_rule_is_denied(self, server: Server) -> None:
         message = refused(server.annotate(OUTSIDER, ASK))
         assert "no rule lets outsider break the glass here" in message
         assert "Who may break the glass here: group responders, group developers." in message
 
-    def test_a_closed_field(self, server: Server) -> None:
+    def test_closed_field_is_denied_at_request_and_use(self, server: Server) -> None:
         changed = {"serviceAccountName": "root"}
         same = refused(server.update(RESPONDER, texts=ASK, spec=changed))
         assert "/spec/serviceAccountName stays closed even under a grant" in same
@@ -179,40 +179,40 @@ class TestRefusals:
         assert "by rule 'responders', /spec/serviceAccountName stays closed" in later
         assert "To break the glass" not in later  # they have
 
-    def test_too_many_at_once(self, server: Server) -> None:
+    def test_request_beyond_the_limit_of_open_grants_is_denied(self, server: Server) -> None:
         server.open = OpenGrants(person=2)
         assert "at most 2 grants open at once" in refused(server.annotate(RESPONDER, ASK))
         server.open = OpenGrants(namespace=3)
         assert "a namespace has at most 3" in refused(server.annotate(RESPONDER, ASK))
 
-    def test_ownership_marks_stay_closed(self, server: Server) -> None:
+    def test_change_of_ownership_marks_is_denied_with_a_request(self, server: Server) -> None:
         labels = {"kustomize.toolkit.fluxcd.io/name": None}
         decision = server.update(RESPONDER, texts=ASK, labels=labels)
         assert (decision.allowed, decision.clause) == (False, Clause.MARKS)
 
-    def test_without_the_mutating_webhook_nobody_gets_in(self, server: Server) -> None:
+    def test_request_without_the_mutating_webhook_is_denied(self, server: Server) -> None:
         server.up = False
         message = refused(server.update(RESPONDER, texts=ASK, spec=MORE))
         assert "the request was not stamped" in message
 
-    def test_without_a_rule_nobody_gets_in(self) -> None:
+    def test_request_without_breakglass_rules_is_denied(self) -> None:
         server = a_server(a_policy())
         message = refused(server.update(RESPONDER, texts=ASK, spec=MORE))
         assert "Nobody may break the glass here: the policy has no rule for it." in message
 
 
 class TestUsing:
-    def test_a_grant_is_one_persons(self, server: Server) -> None:
+    def test_grant_covers_its_holder_only(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         assert "the grant for INC-42 is responder's" in refused(server.update(SECOND, spec=MORE))
 
-    def test_unless_the_rule_shares_it_in_the_group(self) -> None:
+    def test_shared_grant_covers_the_group(self) -> None:
         server = a_server(a_policy(POLICY.replace("closed:", "shared: true\n      closed:")))
         server.annotate(RESPONDER, ASK)
         assert granted(server.update(SECOND, spec=MORE)) is Act.USED
         assert "is responder's" in refused(server.update(DEVELOPER, spec={"replicas": 6}))
 
-    def test_somebody_else_may_take_it_over_by_asking(self, server: Server) -> None:
+    def test_grant_is_taken_over_by_a_request_of_another_person(self, server: Server) -> None:
         server.update(RESPONDER, texts=ASK, spec=MORE)
         assert granted(server.annotate(SECOND, reason="handed over at shift end")) is Act.ISSUED
         live = server.live()
@@ -221,7 +221,7 @@ class TestUsing:
         message = refused(server.update(RESPONDER, spec={"replicas": 6}))
         assert "the grant for INC-42 is second-responder's" in message
 
-    def test_but_not_under_the_reason_of_another(self, server: Server) -> None:
+    def test_grant_is_not_taken_over_with_the_reason_of_its_holder(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         message = refused(server.annotate(SECOND, ttl="2h"))
         assert "gives a reason of their own: this one is responder's" in message
@@ -229,26 +229,26 @@ class TestUsing:
         assert live is not None
         assert live.actor == RESPONDER.name
 
-    def test_scale(self, server: Server) -> None:
+    def test_scale_is_allowed_only_under_an_open_grant(self, server: Server) -> None:
         assert refused(server.scale(RESPONDER, 9))
         server.annotate(RESPONDER, ASK)
         assert granted(server.scale(RESPONDER, 9)) is Act.USED
         server.pass_(hours=1)
         assert "expired at 2026-03-01 13:00:00 UTC" in refused(server.scale(RESPONDER, 3))
 
-    def test_a_deletion_must_be_named_by_the_rule(self, server: Server) -> None:
+    def test_deletion_is_denied_unless_the_rule_names_it(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         message = refused(server.delete(RESPONDER))
         assert "does not cover delete: rule 'responders' does not name it" in message
 
-    def test_and_then_it_is_allowed(self) -> None:
+    def test_deletion_is_allowed_if_the_rule_names_it(self) -> None:
         rules = POLICY.replace("closed:", "operations: [update, delete]\n      closed:")
         server = a_server(a_policy(rules))
         assert refused(server.delete(RESPONDER))
         server.annotate(RESPONDER, ASK)
         assert granted(server.delete(RESPONDER)) is Act.USED
 
-    def test_it_ends_to_the_second_on_every_path(self, server: Server) -> None:
+    def test_grant_expires_to_the_second_for_update_and_scale(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.pass_(hours=1, seconds=-1)
         assert granted(server.scale(RESPONDER, 4)) is Act.USED
@@ -257,20 +257,20 @@ class TestUsing:
         assert "expired" in refused(server.update(RESPONDER, spec={"replicas": 6}))
         assert "expired" in refused(server.scale(RESPONDER, 7))
 
-    def test_what_is_over_leaves_with_the_next_write(self, server: Server) -> None:
+    def test_expired_annotations_are_removed_with_the_next_write(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.pass_(hours=2)
         restart: dict[str, Any] = {"template": {"metadata": {"annotations": {}}}}
         assert server.update(FLUX_CONTROLLER, spec=restart).allowed
         assert server.annotations() == {}
 
-    def test_a_rule_that_is_gone_takes_its_grants_with_it(self, server: Server) -> None:
+    def test_removed_rule_ends_its_grants(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.policy = a_policy(POLICY.replace("name: responders", "name: others"))
         message = refused(server.update(RESPONDER, spec=MORE))
         assert "the rule 'responders' that gave the grant is not in the policy any more" in message
 
-    def test_hold_off_remembers_no_fields(self) -> None:
+    def test_rule_without_hold_records_no_held_fields(self) -> None:
         server = a_server(a_policy(POLICY.replace("closed:", "hold: false\n      closed:")))
         server.update(RESPONDER, texts=ASK, spec=MORE)
         server.update(RESPONDER, spec={"paused": True})
@@ -280,7 +280,7 @@ class TestUsing:
 
 
 class TestExtending:
-    def test_a_longer_ttl_counts_from_the_beginning(self, server: Server) -> None:
+    def test_longer_ttl_counts_from_the_start_of_the_grant(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         before = server.live()
         server.pass_(minutes=50)
@@ -294,18 +294,18 @@ class TestExtending:
             NOW + timedelta(hours=2),
         )
 
-    def test_the_longest_time_bounds_the_whole(self, server: Server) -> None:
+    def test_extension_beyond_the_longest_time_is_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.pass_(minutes=50)
         assert "at most 4h, extensions included" in refused(server.annotate(RESPONDER, ttl="4h1s"))
 
-    def test_a_ttl_that_is_over_is_none(self, server: Server) -> None:
+    def test_extension_to_a_ttl_that_is_over_is_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.pass_(minutes=50)
         message = refused(server.annotate(RESPONDER, ttl="50m"))
         assert "it counts from 12:00:00 UTC, the start" in message
 
-    def test_a_grant_that_is_over_is_asked_for_anew(self, server: Server) -> None:
+    def test_request_after_the_expiry_issues_a_new_grant(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.pass_(hours=2)
         assert granted(server.annotate(RESPONDER, grant=None)) is Act.ISSUED
@@ -313,7 +313,7 @@ class TestExtending:
         assert live is not None
         assert live.expires == NOW + timedelta(hours=3)
 
-    def test_the_fields_that_are_held_stay_so(self, server: Server) -> None:
+    def test_extension_keeps_the_held_fields(self, server: Server) -> None:
         server.update(RESPONDER, texts=ASK, spec=MORE)
         server.annotate(RESPONDER, ttl="2h")
         live = server.live()
@@ -322,7 +322,9 @@ class TestExtending:
 
 
 class TestClosing:
-    def test_removing_the_reason_ends_it_and_clears_up(self, server: Server) -> None:
+    def test_removal_of_the_reason_closes_the_grant_and_removes_its_annotations(
+        self, server: Server
+    ) -> None:
         server.annotate(RESPONDER, ASK)
         decision = server.annotate(RESPONDER, reason=None, outcome="backported")
         assert granted(decision) is Act.CLOSED
@@ -331,19 +333,19 @@ class TestClosing:
         assert server.annotations() == {"outcome": "backported"}
         assert refused(server.update(RESPONDER, spec=MORE))
 
-    def test_also_where_the_mutating_webhook_is_away(self, server: Server) -> None:
+    def test_grant_is_closed_without_the_mutating_webhook(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.up = False
         assert granted(server.annotate(RESPONDER, reason=None)) is Act.CLOSED
         assert refused(server.update(RESPONDER, spec=MORE))
         assert "not stamped" in refused(server.annotate(RESPONDER, ASK))
 
-    def test_a_last_change_may_go_with_it(self, server: Server) -> None:
+    def test_change_in_the_closing_write_is_allowed(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         decision = server.update(RESPONDER, texts={"reason": None}, spec=MORE)
         assert granted(decision) is Act.CLOSED
 
-    def test_an_outcome_is_one_of_three(self, server: Server) -> None:
+    def test_unknown_outcome_is_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         message = refused(server.annotate(RESPONDER, reason=None, outcome="whatever"))
         assert "'whatever' is none of backported, delegated, reverted" in message
@@ -351,7 +353,7 @@ class TestClosing:
     @pytest.mark.parametrize(
         ("actor", "may"), [(SECOND, True), (DEVELOPER, True), (OUTSIDER, False)]
     )
-    def test_it_is_for_those_who_may_break_the_glass(
+    def test_grant_can_be_closed_only_by_those_a_rule_names(
         self,
         server: Server,
         actor: Actor,
@@ -363,7 +365,9 @@ class TestClosing:
         if not may:
             assert "outsider may not end a grant that is not theirs" in decision.message
 
-    def test_a_reconciler_that_drops_our_annotations_does_not_end_it(self, server: Server) -> None:
+    def test_reconciler_that_drops_the_annotations_does_not_end_the_grant(
+        self, server: Server
+    ) -> None:
         server.annotate(RESPONDER, ASK)
         before = server.annotations()
         dropped = dict.fromkeys(before)
@@ -382,7 +386,7 @@ class TestApproval:
         assert server.live() is None
         assert refused(server.update(DEVELOPER, spec=MORE))
 
-    def test_and_the_person_is_told_whom_to_ask(self, server: Server) -> None:
+    def test_requester_is_warned_with_the_approval_command(self, server: Server) -> None:
         decision = server.annotate(DEVELOPER, ASK_CHANGE)
         assert decision.warnings == (
             "This waits until 2026-03-01 12:15:00 UTC for group leads to approve:",
@@ -392,7 +396,7 @@ class TestApproval:
             ),
         )
 
-    def test_who_agrees_by_its_id(self, server: Server) -> None:
+    def test_request_is_approved_by_its_id(self, server: Server) -> None:
         server.annotate(DEVELOPER, ASK_CHANGE)
         server.pass_(minutes=10)
         decision = server.annotate(LEAD, approve=self.request_id(server))
@@ -411,7 +415,7 @@ class TestApproval:
         ("actor", "why"),
         [
             pytest.param(DEVELOPER, "somebody else approves, not developer", id="the requester"),
-            pytest.param(OUTSIDER, "outsider is none of the approvers", id="a stranger"),
+            pytest.param(OUTSIDER, "outsider is none of the approvers", id="an unauthorized user"),
             pytest.param(RESPONDER, "responder is none of the approvers", id="another rule's"),
             pytest.param(
                 Actor("lead", groups=("leads",), extra=frozenset({"developer"})),
@@ -420,12 +424,16 @@ class TestApproval:
             ),
         ],
     )
-    def test_not_by_just_anybody(self, server: Server, actor: Actor, why: str) -> None:
+    def test_approval_by_anybody_but_an_approver_is_denied(
+        self, server: Server, actor: Actor, why: str
+    ) -> None:
         server.annotate(DEVELOPER, ASK_CHANGE)
         assert why in refused(server.annotate(actor, approve=self.request_id(server)))
         assert server.live() is None
 
-    def test_not_by_the_requester_who_also_approves(self, server: Server) -> None:
+    def test_approval_by_the_requester_is_denied_also_under_another_name(
+        self, server: Server
+    ) -> None:
         both = Actor("boss", "5ea1", ("developers", "leads"))
         server.annotate(both, ASK_CHANGE)
         request = self.request_id(server)
@@ -433,17 +441,17 @@ class TestApproval:
         alias = Actor("boss-admin", "5ea1", ("leads",))
         assert "not boss" in refused(server.annotate(alias, approve=request))
 
-    def test_not_after_its_time(self, server: Server) -> None:
+    def test_late_approval_is_denied(self, server: Server) -> None:
         server.annotate(DEVELOPER, ASK_CHANGE)
         request = self.request_id(server)
         server.pass_(minutes=15)
         assert "it waited too long" in refused(server.annotate(LEAD, approve=request))
 
-    def test_not_for_another_request(self, server: Server) -> None:
+    def test_approval_of_another_request_is_denied(self, server: Server) -> None:
         server.annotate(DEVELOPER, ASK_CHANGE)
         assert "the request that waits here is" in refused(server.annotate(LEAD, approve="x"))
 
-    def test_not_with_a_change_of_what_was_asked(self, server: Server) -> None:
+    def test_approval_that_changes_the_request_is_denied(self, server: Server) -> None:
         server.annotate(DEVELOPER, ASK_CHANGE)
         request = self.request_id(server)
         message = refused(server.annotate(LEAD, approve=request, ttl="59m"))
@@ -451,18 +459,20 @@ class TestApproval:
         message = refused(server.update(LEAD, texts={"approve": request}, spec=MORE))
         assert "an approval changes nothing else" in message
 
-    def test_asking_and_changing_at_once_is_told_to_ask_first(self, server: Server) -> None:
+    def test_request_with_a_change_is_denied_where_approval_is_required(
+        self, server: Server
+    ) -> None:
         message = refused(server.update(DEVELOPER, texts=ASK_CHANGE, spec=MORE))
         assert "set the annotations alone, and change the rest when it is approved" in message
 
-    def test_whoever_changes_the_request_is_the_requester(self, server: Server) -> None:
+    def test_person_who_changes_the_request_becomes_the_requester(self, server: Server) -> None:
         both = Actor("boss", "5ea1", ("developers", "leads"))
         server.annotate(DEVELOPER, ASK_CHANGE)
         assert granted(server.annotate(both, ttl="45m")) is Act.REQUESTED
         request = self.request_id(server)
         assert "not boss" in refused(server.annotate(both, approve=request))
 
-    def test_an_extension_waits_too_and_the_grant_goes_on_meanwhile(self, server: Server) -> None:
+    def test_extension_waits_for_approval_while_the_grant_stays_open(self, server: Server) -> None:
         server.annotate(DEVELOPER, {**ASK_CHANGE, "ttl": "30m"})
         server.annotate(LEAD, approve=self.request_id(server))
         server.pass_(minutes=20)
@@ -479,8 +489,8 @@ class TestApproval:
         assert server.annotations() == {}
 
 
-class TestNamespaces:
-    def test_a_grant_on_a_namespace_covers_what_is_in_it(self, server: Server) -> None:
+class TestNamespaceGrants:
+    def test_namespace_grant_covers_the_objects_in_it(self, server: Server) -> None:
         assert granted(server.annotate(RESPONDER, ASK, "shop")) is Act.ISSUED
         assert server.objects["shop"]["metadata"]["labels"] == {
             "breakglass.glasswarden.io/active": "true"
@@ -493,7 +503,7 @@ class TestNamespaces:
         assert granted(server.scale(RESPONDER, 9)) is Act.USED
         assert refused(server.update(SECOND, spec=MORE))
 
-    def test_what_is_changed_is_remembered_on_each_object(self, server: Server) -> None:
+    def test_changed_fields_are_stamped_on_each_object(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "shop")
         server.update(RESPONDER, spec=MORE)
         server.update(RESPONDER, spec={"paused": True})
@@ -501,7 +511,9 @@ class TestNamespaces:
         assert live is not None
         assert (live.held, live.namespace) == (("/spec/paused", "/spec/replicas"), "ns-1")
 
-    def test_somebody_elses_grant_on_an_object_stays(self, server: Server) -> None:
+    def test_namespace_grant_keeps_the_grant_of_another_person_on_an_object(
+        self, server: Server
+    ) -> None:
         server.annotate(SECOND, ASK)
         server.annotate(RESPONDER, ASK, "shop")
         assert granted(server.update(RESPONDER, spec=MORE)) is Act.USED
@@ -510,7 +522,9 @@ class TestNamespaces:
         assert live is not None
         assert (live.actor, live.held) == (SECOND.name, ("/spec/paused", "/spec/replicas"))
 
-    def test_that_is_not_taken_off_by_hand(self, server: Server) -> None:
+    def test_stamp_of_a_namespace_grant_cannot_be_removed_from_an_object(
+        self, server: Server
+    ) -> None:
         server.annotate(RESPONDER, ASK, "shop")
         server.update(RESPONDER, spec=MORE)
         token = server.annotations()["grant"]
@@ -519,35 +533,37 @@ class TestNamespaces:
         server.up = False
         assert "not its stamp" in refused(server.annotate(OUTSIDER, grant=None))
 
-    def test_closing_it_ends_it_for_every_object(self, server: Server) -> None:
+    def test_closed_namespace_grant_ends_for_every_object(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "shop")
         server.update(RESPONDER, spec=MORE)
         assert granted(server.annotate(RESPONDER, name="shop", reason=None)) is Act.CLOSED
         assert server.objects["shop"]["metadata"]["labels"] == {}
         assert refused(server.update(RESPONDER, spec={"replicas": 6}))
 
-    def test_its_refusals_are_told_though_nobody_manages_it(self, server: Server) -> None:
+    def test_denied_request_on_an_unmanaged_namespace_names_the_reason(
+        self, server: Server
+    ) -> None:
         message = refused(server.annotate(RESPONDER, {**ASK, "ticket": "none"}, "shop"))
         assert "the ticket 'none' does not match INC-[0-9]+" in message
 
-    def test_ordinary_writes_to_it_are_nobodys_business(self, server: Server) -> None:
+    def test_ordinary_write_to_the_namespace_is_unmanaged(self, server: Server) -> None:
         assert server.update(OUTSIDER, "shop", labels={"team": "b"}).clause is Clause.UNMANAGED
         server.annotate(RESPONDER, ASK, "shop")
         assert server.update(OUTSIDER, "shop", labels={"team": "c"}).clause is Clause.UNMANAGED
 
-    def test_a_rule_may_give_none_of_that_kind(self) -> None:
+    def test_rule_without_namespace_wide_grants_denies_the_request(self) -> None:
         rules = POLICY.replace("closed:", "namespaceWide: false\n      closed:")
         server = a_server(a_policy(rules))
         assert "no rule lets responder" in refused(server.annotate(RESPONDER, ASK, "shop"))
 
-    def test_the_rules_place_is_asked_of_each_object(self) -> None:
+    def test_selectors_of_the_rule_apply_to_each_object(self) -> None:
         rules = POLICY.replace("closed:", "names: [web, shop]\n      closed:")
         server = a_server(a_policy(rules))
         server.annotate(RESPONDER, ASK, "shop")
         assert granted(server.update(RESPONDER, spec=MORE)) is Act.USED
         assert "is not about this object" in refused(server.update(RESPONDER, "api", spec=MORE))
 
-    def test_its_label_is_put_back(self, server: Server) -> None:
+    def test_removed_active_label_is_restored(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "shop")
         server.update(OUTSIDER, "shop", labels={"breakglass.glasswarden.io/active": None})
         assert "breakglass.glasswarden.io/active" in server.objects["shop"]["metadata"]["labels"]
@@ -555,7 +571,7 @@ class TestNamespaces:
         gone = server.update(OUTSIDER, "shop", labels={"breakglass.glasswarden.io/active": None})
         assert "comes and goes with a grant" in refused(gone)
 
-    def test_a_prune_waits_where_something_was_only_scaled(self, server: Server) -> None:
+    def test_prune_of_a_scaled_object_is_held(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "shop")
         assert server.delete(FLUX_CONTROLLER, "api").allowed  # nobody has touched it
         server.scale(RESPONDER, 9)
@@ -565,7 +581,7 @@ class TestNamespaces:
         server.pass_(hours=1)
         assert server.delete(FLUX_CONTROLLER).allowed
 
-    def test_unless_the_rule_does_not_hold(self) -> None:
+    def test_prune_of_a_scaled_object_is_allowed_without_hold(self) -> None:
         rules = POLICY.replace("closed:", "hold: false\n      closed:")
         server = a_server(a_policy(rules))
         server.annotate(RESPONDER, ASK, "shop")
@@ -580,87 +596,87 @@ def forged(server: Server, token: str, actor: Actor = RESPONDER, name: str = "we
 
 
 class TestForgery:
-    """What the mutating webhook does not undo, the validating one refuses: ours may be away."""
+    """What the mutating webhook does not undo, the validating one denies."""
 
-    def test_a_copy_from_another_object(self, server: Server) -> None:
+    def test_stamp_copied_from_another_object_is_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "api")
         message = forged(server, server.annotations("api")["grant"])
         assert "its stamp does not count: it was issued for another object" in message
 
-    def test_a_move_to_a_namespace(self, server: Server) -> None:
+    def test_stamp_of_an_object_is_denied_on_the_namespace(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         token = server.annotations()["grant"]
         server.up = False
         message = refused(server.annotate(RESPONDER, ASK, "shop", grant=token))
         assert "it was issued for another object" in message
 
-    def test_a_namespaces_own_on_an_object(self, server: Server) -> None:
+    def test_stamp_of_the_namespace_is_denied_on_an_object(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK, "shop")
         message = forged(server, server.annotations("shop")["grant"])
         assert "it was issued for another object" in message
 
-    def test_another_clusters(self, server: Server) -> None:
+    def test_stamp_of_another_cluster_is_denied(self, server: Server) -> None:
         token = issue(a_stamp(cluster="staging", version="102"), RING, NOW)
         assert "it was issued in another cluster" in forged(server, token)
 
-    def test_another_persons(self, server: Server) -> None:
+    def test_stamp_of_another_person_is_denied(self, server: Server) -> None:
         version = server.objects["web"]["metadata"]["resourceVersion"]
         token = issue(a_stamp(version=version), RING, NOW)
         assert "it was issued to somebody else" in forged(server, token, OUTSIDER)
 
-    def test_one_that_expired_a_second_ago(self, server: Server) -> None:
+    def test_expired_stamp_is_denied(self, server: Server) -> None:
         version = server.objects["web"]["metadata"]["resourceVersion"]
         expires = NOW - timedelta(seconds=1)
         token = issue(a_stamp(version=version, start=NOW, expires=expires), RING, NOW)
         assert "it has expired" in forged(server, token)
 
-    def test_an_edited_one(self, server: Server) -> None:
+    def test_edited_stamp_is_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         payload, key, mac = server.annotations()["grant"].split(".")
         assert "its signature does not fit" in forged(server, f"{payload[:-4]}AAAA.{key}.{mac}")
 
-    def test_an_unknown_and_a_revoked_key(self, server: Server) -> None:
+    def test_stamp_of_an_unknown_key_is_denied(self, server: Server) -> None:
         version = server.objects["web"]["metadata"]["resourceVersion"]
         foreign = Ring([Key("20260202T000000Z", b"f" * 32, NOW)])
         token = issue(a_stamp(version=version), foreign, NOW)
         assert "its key is not known, or was revoked" in forged(server, token)
 
-    def test_plain_nonsense(self, server: Server) -> None:
+    def test_text_that_is_no_token_is_denied(self, server: Server) -> None:
         assert "it is no token of three parts" in forged(server, "let me in")
 
-    def test_a_replay_after_closing(self, server: Server) -> None:
+    def test_replayed_stamp_of_a_closed_grant_is_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         token = server.annotations()["grant"]
         server.annotate(RESPONDER, reason=None)
         assert "it was issued for another write" in forged(server, token)
 
-    def test_a_longer_life_by_hand(self, server: Server) -> None:
+    def test_extension_without_the_mutating_webhook_is_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.up = False
         assert "the request was not stamped" in refused(server.annotate(RESPONDER, ttl="4h"))
 
-    def test_a_change_of_the_ticket_by_hand(self, server: Server) -> None:
+    def test_changed_ticket_without_the_mutating_webhook_is_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.up = False
         assert "not stamped" in refused(server.annotate(RESPONDER, ticket="INC-1"))
 
-    def test_a_revoked_key_ends_what_it_signed(self, server: Server) -> None:
+    def test_revoked_key_ends_its_grants(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         assert server.live() is not None
         server.ring = Ring([Key("20260301T110000Z", b"n" * 32, NOW)])
         assert refused(server.update(RESPONDER, spec=MORE))
 
-    def test_a_new_key_beside_the_old_one_changes_nothing(self, server: Server) -> None:
+    def test_new_key_keeps_grants_of_the_old_one(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         server.ring = Ring([KEY, Key("20260301T110000Z", b"n" * 32, NOW)])
         assert granted(server.update(RESPONDER, spec=MORE)) is Act.USED
 
-    def test_a_stamp_alone_without_the_webhooks_help(self, server: Server) -> None:
-        """No reason is written, so nothing is asked: the hand on the stamp is all there is."""
+    def test_stamp_without_a_reason_is_denied(self, server: Server) -> None:
+        """Without a reason there is no request: the write only sets a stamp."""
         message = refused(server.annotate(OUTSIDER, grant="let me in"))
         assert "Stamps are Glasswarden's alone to write." in message
 
-    def test_taking_a_stamp_off(self, server: Server) -> None:
+    def test_removed_stamp_is_restored_or_denied(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         token = server.annotations()["grant"]
         assert server.annotate(OUTSIDER, grant=None).allowed
@@ -669,12 +685,12 @@ class TestForgery:
         message = refused(server.annotate(OUTSIDER, grant=None))
         assert "a grant is ended by removing its reason" in message
 
-    def test_a_forged_request_and_approval(self, server: Server) -> None:
+    def test_forged_request_and_approval_are_denied(self, server: Server) -> None:
         message = refused(server.annotate(OUTSIDER, request="x:y", approval="pending"))
         assert "its request does not count" in message
         assert "is not for people to write" in refused(server.annotate(LEAD, approval="granted"))
 
-    def test_a_request_copied_from_another_object(self, server: Server) -> None:
+    def test_request_copied_from_another_object_is_denied(self, server: Server) -> None:
         server.annotate(DEVELOPER, ASK_CHANGE, "api")
         copied = {key: server.annotations("api")[key] for key in ("request", "approval")}
         server.up = False
@@ -682,20 +698,20 @@ class TestForgery:
         assert "its request was not made in this write" in message
 
     @pytest.mark.parametrize("mode", ["warn", "audit"])
-    def test_no_mode_lets_one_in(self, mode: str) -> None:
+    def test_forged_stamp_is_denied_in_every_mode(self, mode: str) -> None:
         server = a_server(a_policy(f"mode: {mode}\n{POLICY}"))
         assert "its stamp does not count" in refused(server.annotate(OUTSIDER, grant="x"))
 
-    def test_who_may_detach_may_not(self) -> None:
+    def test_forged_stamp_is_denied_despite_the_detach_right(self) -> None:
         server = a_server(a_policy(f"detach: {{users: [outsider]}}\n{POLICY}"))
         assert "its stamp does not count" in refused(server.annotate(OUTSIDER, grant="x"))
 
-    def test_a_field_manager_that_is_delegated_to_does_not_help(self) -> None:
+    def test_forged_stamp_is_denied_despite_a_delegation(self) -> None:
         policy = "delegations: [{name: x, managers: [x], fields: [/spec/a]}]"
         server = a_server(a_policy(f"{policy}\n{POLICY}"))
         assert refused(server.update(OUTSIDER, texts={"grant": "x"}, manager="x"))
 
-    def test_git_brings_none_in(self, server: Server) -> None:
+    def test_closed_stamp_from_git_is_removed(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         texts = dict(server.annotations())
         server.annotate(RESPONDER, reason=None)
@@ -703,8 +719,10 @@ class TestForgery:
         assert server.live() is None
         assert "grant" not in server.annotations()
 
-    def test_git_brings_none_in_while_the_webhook_is_away(self, server: Server) -> None:
-        """What it applies is its own, and the webhook's stamps are nobody's."""
+    def test_applied_stamp_does_not_count_after_an_outage_of_the_mutating_webhook(
+        self, server: Server
+    ) -> None:
+        """What a reconciler applies belongs to it; a stamp belongs to the webhook only."""
         server.annotate(RESPONDER, ASK)
         texts = dict(server.annotations())
         server.annotate(RESPONDER, reason=None)
@@ -719,7 +737,9 @@ class TestForgery:
         assert server.annotations() == {}
         assert granted(server.annotate(RESPONDER, ASK)) is Act.ISSUED
 
-    def test_nor_by_a_plain_update(self, server: Server) -> None:
+    def test_updated_stamp_of_git_does_not_count_after_an_outage_of_the_mutating_webhook(
+        self, server: Server
+    ) -> None:
         server.annotate(RESPONDER, ASK)
         texts = dict(server.annotations())
         server.annotate(RESPONDER, reason=None)
@@ -729,15 +749,19 @@ class TestForgery:
         assert refused(server.update(RESPONDER, spec=MORE))
 
     @pytest.mark.parametrize("manager", ["kubectl-annotate", "applier"])
-    def test_nobody_makes_the_next_one_theirs(self, server: Server, manager: str) -> None:
-        """The webhook clears away what is over, and with it what somebody wrote in its place."""
+    def test_stamp_written_over_an_expired_one_is_denied(
+        self, server: Server, manager: str
+    ) -> None:
+        """The webhook removes what has expired, and what somebody wrote in its place."""
         server.annotate(RESPONDER, ASK)
         server.pass_(hours=2)
         texts = {"grant": "x", "reason": None}
         message = refused(server.update(OUTSIDER, texts=texts, manager=manager))
         assert "its stamp would not count" in message
 
-    def test_nor_by_a_client_side_apply(self, server: Server) -> None:
+    def test_stamp_of_a_client_side_apply_does_not_count_after_an_outage(
+        self, server: Server
+    ) -> None:
         server.annotate(RESPONDER, ASK)
         texts = dict(server.annotations())
         server.annotate(RESPONDER, reason=None)
@@ -750,7 +774,7 @@ class TestForgery:
         assert server.live() is None
         assert refused(server.update(RESPONDER, spec=MORE))
 
-    def test_nor_is_it_put_back_while_a_request_waits(self, server: Server) -> None:
+    def test_applied_stamp_is_not_restored_while_a_request_waits(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         texts = dict(server.annotations())
         server.annotate(RESPONDER, reason=None)
@@ -762,7 +786,7 @@ class TestForgery:
         assert server.live() is None
         assert "grant" not in server.annotations()
 
-    def test_nor_by_wiping_whose_it_is(self, server: Server) -> None:
+    def test_applied_stamp_does_not_count_after_wiping_managed_fields(self, server: Server) -> None:
         server.annotate(RESPONDER, ASK)
         texts = dict(server.annotations())
         server.annotate(RESPONDER, reason=None)
@@ -773,7 +797,9 @@ class TestForgery:
         assert server.disown(RESPONDER).allowed
         assert server.annotations() == {}
 
-    def test_nobody_makes_it_theirs_and_so_ends_it(self, server: Server) -> None:
+    def test_applying_the_live_stamp_is_denied_and_does_not_end_the_grant(
+        self, server: Server
+    ) -> None:
         server.annotate(RESPONDER, ASK)
         texts = {"grant": server.annotations()["grant"]}
         message = refused(server.update(OUTSIDER, texts=texts, manager="applier"))

@@ -293,14 +293,14 @@ class People(RuleBasedStateMachine):
         assert not live.trial
 
 
-def test_people() -> None:
+def test_random_sequences_of_writes_yield_no_undue_grant() -> None:
     run_state_machine_as_test(
         People, settings=settings(max_examples=100, stateful_step_count=30, deadline=None)
     )
 
 
 @pytest.mark.e2e
-def test_people_at_length() -> None:
+def test_long_random_sequences_of_writes_yield_no_undue_grant() -> None:
     run_state_machine_as_test(
         People, settings=settings(max_examples=1500, stateful_step_count=50, deadline=None)
     )

@@ -1,4 +1,4 @@
-"""What became of the changes can be said after a grant has ended, and is recorded."""
+"""The outcome of a grant can be set after it has ended, and is recorded."""
 
 import pytest
 
@@ -36,19 +36,19 @@ def settled(decision: Decision) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", ["web", "shop"])
-def test_beside_the_stamp_of_a_grant_that_ran_out(server: Server, name: str) -> None:
+def test_outcome_beside_an_expired_stamp_settles_the_grant(server: Server, name: str) -> None:
     grant = expired(server, name)
     decision = server.annotate(RESPONDER, {**CLOSE, "outcome": "delegated"}, name)
     assert settled(decision) == (grant, "delegated")
     assert server.annotations(name) == {"outcome": "delegated"}
 
 
-def test_the_reason_may_stay(server: Server) -> None:
+def test_outcome_settles_the_grant_while_the_reason_stays(server: Server) -> None:
     grant = expired(server)
     assert settled(server.annotate(RESPONDER, outcome="backported")) == (grant, "backported")
 
 
-def test_by_its_id_where_nothing_is_left_of_it(server: Server) -> None:
+def test_outcome_with_an_id_settles_a_grant_without_annotations(server: Server) -> None:
     grant = expired(server)
     server.update(FLUX_CONTROLLER, spec={"x": 1})
     assert server.annotations() == {}
@@ -58,7 +58,7 @@ def test_by_its_id_where_nothing_is_left_of_it(server: Server) -> None:
     assert settled(decision) == (grant, "delegated")
 
 
-def test_after_an_early_end(server: Server) -> None:
+def test_outcome_with_an_id_settles_a_closed_grant(server: Server) -> None:
     server.update(RESPONDER, texts=ASK, spec=MORE)
     live = server.live()
     assert live is not None
@@ -66,30 +66,30 @@ def test_after_an_early_end(server: Server) -> None:
     assert settled(server.annotate(SECOND, outcome=f"reverted:{live.id}")) == (live.id, "reverted")
 
 
-def test_an_outcome_is_one_of_three_then_too(server: Server) -> None:
+def test_unknown_outcome_is_denied(server: Server) -> None:
     expired(server)
     message = refused(server.annotate(RESPONDER, outcome="nonsense"))
     assert "'nonsense' is none of backported, delegated, reverted" in message
 
 
-def test_it_is_for_those_who_may_break_the_glass(server: Server) -> None:
+def test_outcome_by_a_person_without_a_rule_is_denied(server: Server) -> None:
     grant = expired(server)
     for outcome in ("delegated", f"delegated:{grant}"):
         message = refused(server.annotate(OUTSIDER, outcome=outcome))
         assert "outsider may not settle a grant that was not theirs; who may: " in message
 
 
-def test_nothing_else_changes_with_it(server: Server) -> None:
+def test_outcome_with_another_change_is_denied(server: Server) -> None:
     expired(server)
     assert refused(server.update(RESPONDER, texts={"outcome": "reverted"}, spec={"replicas": 9}))
 
 
-def test_a_grant_on_the_namespace_is_settled_there(server: Server) -> None:
+def test_outcome_of_a_namespace_grant_is_denied_on_its_objects(server: Server) -> None:
     expired(server, "shop")
     assert "say there what became" in refused(server.annotate(RESPONDER, outcome="reverted"))
 
 
-def test_an_outcome_ahead_of_the_end_settles_nothing_yet(server: Server) -> None:
+def test_outcome_before_the_end_is_recorded_when_the_grant_is_closed(server: Server) -> None:
     server.annotate(RESPONDER, ASK)
     assert server.annotate(RESPONDER, outcome="delegated").allowed
     decision = server.annotate(RESPONDER, reason=None)
@@ -98,7 +98,7 @@ def test_an_outcome_ahead_of_the_end_settles_nothing_yet(server: Server) -> None
     assert decision.grant.outcome == "delegated"
 
 
-def test_without_the_mutating_webhook_too(server: Server) -> None:
+def test_outcome_settles_the_grant_without_the_mutating_webhook(server: Server) -> None:
     grant = expired(server)
     server.up = False
     assert settled(server.annotate(RESPONDER, {**CLOSE, "outcome": "reverted"})) == (

@@ -1,4 +1,4 @@
-"""What the rules ask of a grant, at the request and again at every use."""
+"""What the rules require of a grant, at the request and at every use."""
 
 from dataclasses import replace
 
@@ -35,29 +35,29 @@ STRICTER = {
 }
 
 
-class TestTheFirstRuleForAnObject:
-    """It counts under a grant on the Namespace too, which another rule gave."""
+class TestFirstRuleForAnObject:
+    """It applies under a grant on the Namespace too, which another rule gave."""
 
     @pytest.mark.parametrize(("term", "why"), STRICTER.values(), ids=STRICTER)
-    def test_what_it_would_not_give_is_refused(self, term: str, why: str) -> None:
+    def test_write_that_the_first_rule_would_not_grant_is_denied(self, term: str, why: str) -> None:
         server = ruled(f"{{name: pay, groups: [responders], kinds: [Deployment], {term}}}", REST)
         assert granted(server.annotate(RESPONDER, ASK, "shop")) is Act.ISSUED
         message = refused(server.update(RESPONDER, spec=MORE))
         assert f"by rule 'pay', which comes first for this object, {why}" in message
         assert "break the glass on the object itself" in message
 
-    def test_what_it_would_give_passes(self) -> None:
+    def test_write_that_the_first_rule_would_grant_is_allowed(self) -> None:
         server = ruled("{name: pay, groups: [responders], kinds: [Deployment]}", REST)
         server.annotate(RESPONDER, ASK, "shop")
         assert granted(server.update(RESPONDER, spec=MORE)) is Act.USED
         assert granted(server.scale(RESPONDER, 9)) is Act.USED
 
-    def test_a_rule_for_others_does_not_count(self) -> None:
+    def test_rule_for_other_people_does_not_apply(self) -> None:
         server = ruled("{name: pay, groups: [leads], closed: [/spec/replicas]}", REST)
         server.annotate(RESPONDER, ASK, "shop")
         assert granted(server.update(RESPONDER, spec=MORE)) is Act.USED
 
-    def test_the_hour_is_that_of_the_grant(self) -> None:
+    def test_hours_of_the_rules_are_those_of_the_start_of_the_grant(self) -> None:
         """NOW is a Sunday at noon; an hour later the stricter rule is in force."""
         hours = 'hours: {days: [sun], from: "13:00", to: "20:00"}'
         kinds = "kinds: [Deployment], operations: [scale]"
@@ -77,10 +77,12 @@ TIGHTENED = {
 }
 
 
-class TestATightenedRule:
+class TestTightenedRule:
     @pytest.mark.parametrize(("old", "new", "why"), TIGHTENED.values(), ids=TIGHTENED)
     @pytest.mark.parametrize("name", ["web", "shop"])
-    def test_it_ends_what_it_would_not_give(self, old: str, new: str, why: str, name: str) -> None:
+    def test_tightened_rule_ends_grants_that_it_would_not_give(
+        self, old: str, new: str, why: str, name: str
+    ) -> None:
         server = a_server(a_policy(POLICY))
         server.annotate(RESPONDER, ASK, name)
         server.pass_(minutes=30)
@@ -89,7 +91,7 @@ class TestATightenedRule:
         assert "by rule 'responders', " in message
         assert why in message
 
-    def test_sharing_that_was_taken_back(self) -> None:
+    def test_grant_is_no_longer_shared_when_the_rule_stops_sharing(self) -> None:
         shared = POLICY.replace("closed:", "shared: true\n      closed:", 1)
         server = a_server(a_policy(shared))
         server.annotate(RESPONDER, ASK)
@@ -97,7 +99,7 @@ class TestATightenedRule:
         server.policy = a_policy(POLICY)
         assert "this one is responder's" in refused(server.update(SECOND, spec={"replicas": 6}))
 
-    def test_who_outlived_it_asks_anew(self) -> None:
+    def test_request_after_a_tightened_rule_issues_a_new_grant(self) -> None:
         server = a_server(a_policy(POLICY))
         server.annotate(RESPONDER, ASK)
         server.pass_(minutes=40)
@@ -110,7 +112,7 @@ class TestLimits:
     RULE = "{name: d, groups: [developers], approval: {groups: [leads]}, mostOpen: {%s: 1}}"
 
     @pytest.mark.parametrize("whose", ["person", "namespace"])
-    def test_an_approval_counts_the_requesters(self, whose: str) -> None:
+    def test_approval_beyond_the_limit_of_the_requester_is_denied(self, whose: str) -> None:
         server = ruled(self.RULE % whose)
         for name in ("web", "api"):
             assert granted(server.annotate(DEVELOPER, ASK_CHANGE, name)) is Act.REQUESTED
@@ -122,15 +124,15 @@ class TestLimits:
         again = server.annotate(LEAD, name="api", approve=approved(server, "api"))
         assert granted(again) is Act.APPROVED
 
-    def test_the_approvers_own_do_not_count(self) -> None:
+    def test_open_grants_of_the_approver_do_not_count(self) -> None:
         server = ruled("{name: l, groups: [leads]}", self.RULE % "person")
         server.annotate(LEAD, ASK, "api")
         server.annotate(DEVELOPER, ASK_CHANGE)
         assert granted(server.annotate(LEAD, approve=approved(server))) is Act.APPROVED
 
 
-class TestWhatARefusalSays:
-    def test_out_of_hours_which_rule_and_when(self) -> None:
+class TestDenialMessages:
+    def test_denial_out_of_hours_names_the_rule_and_its_hours(self) -> None:
         hours = 'hours: {days: [sat, mon], from: "09:00", to: "10:00", timezone: Europe/Berlin}'
         server = ruled(f"{{name: day, groups: [responders], {hours}}}")
         when = "on mon, sat from 09:00 to 10:00 Europe/Berlin"
@@ -143,7 +145,7 @@ class TestWhatARefusalSays:
             server.update(OUTSIDER, spec=MORE)
         )
 
-    def test_by_night_only(self) -> None:
+    def test_denial_names_hours_that_are_excluded(self) -> None:
         hours = 'hours: {days: [sun], from: "09:00", to: "17:00", outside: true}'
         server = ruled(f"{{name: night, groups: [responders], {hours}}}")
         assert "outside of sun from 09:00 to 17:00 UTC" in refused(server.annotate(RESPONDER, ASK))
@@ -156,23 +158,23 @@ class TestWhatARefusalSays:
             ("operations: [scale]", "a grant covers scale, and no update"),
         ],
     )
-    def test_what_no_grant_would_cover_shows_no_command(self, rule: str, why: str) -> None:
+    def test_denial_of_what_no_grant_covers_shows_no_command(self, rule: str, why: str) -> None:
         server = ruled(f"{{name: r, groups: [responders], {rule}}}")
         message = refused(server.update(RESPONDER, spec=MORE))
         assert f"Break-glass: by rule 'r', {why}" in message
         assert "kubectl glasswarden break" not in message
 
-    def test_a_deletion_that_no_grant_covers(self) -> None:
+    def test_denial_of_a_deletion_names_the_covered_operations(self) -> None:
         message = refused(ruled(REST).delete(RESPONDER))
         assert "by rule 'rest', a grant covers update, scale, and no delete." in message
 
-    def test_a_closed_kind_is_not_even_asked_for(self) -> None:
+    def test_request_on_a_closed_kind_is_denied(self) -> None:
         server = ruled("{name: r, groups: [responders], closedKinds: [apps/Deployment]}")
         message = refused(server.annotate(RESPONDER, ASK))
         assert "by rule 'r', objects of kind Deployment stay closed" in message
         assert granted(server.annotate(RESPONDER, ASK, "shop")) is Act.ISSUED
 
-    def test_which_times_are_left(self) -> None:
+    def test_denial_of_a_ttl_names_the_possible_range(self) -> None:
         server = a_server(a_policy(POLICY))
         server.annotate(RESPONDER, ASK)
         server.pass_(minutes=50)
@@ -180,27 +182,27 @@ class TestWhatARefusalSays:
         assert "by rule 'responders', a ttl of 50m is over" in message
         assert "more than 50m, at most 4h passes" in message
 
-    def test_who_approves(self) -> None:
+    def test_denial_of_an_approval_names_the_approvers(self) -> None:
         server = a_server(a_policy(POLICY))
         server.annotate(DEVELOPER, ASK_CHANGE)
         message = refused(server.annotate(OUTSIDER, approve=approved(server)))
         assert "by rule 'developers', outsider is none of the approvers: group leads." in message
         assert "Who may break" not in message
 
-    def test_who_may_end_it(self) -> None:
+    def test_denial_of_closing_names_who_may_close(self) -> None:
         server = a_server(a_policy(POLICY))
         server.annotate(RESPONDER, ASK)
         message = refused(server.annotate(OUTSIDER, reason=None))
         assert "who may: responder, group responders, group developers." in message
 
-    def test_a_name_that_was_made_anew(self) -> None:
+    def test_denial_names_another_account_of_the_same_name(self) -> None:
         server = a_server(a_policy(POLICY))
         server.annotate(RESPONDER, ASK)
         message = refused(server.update(replace(RESPONDER, uid="new"), spec=MORE))
         assert "is that of another account called responder, with another uid" in message
 
 
-def test_the_way_out_is_open_out_of_hours() -> None:
+def test_grant_can_be_closed_out_of_hours() -> None:
     hours = 'hours: {days: [sun], from: "09:00", to: "12:30"}'
     server = ruled(f"{{name: day, groups: [responders], {hours}}}")
     server.annotate(RESPONDER, ASK)

@@ -1,4 +1,4 @@
-"""`namespaces`: which Namespaces have a grant, or that nobody can tell."""
+"""`namespaces`: which Namespaces have a grant, or that it is unknown."""
 
 import asyncio
 from typing import Any
@@ -57,7 +57,7 @@ class Scene:
         return asyncio.run(self._namespaces.find("shop", fresh=fresh))
 
 
-def test_until_the_watch_has_begun_a_namespace_is_read() -> None:
+def test_namespace_is_read_until_the_watch_has_begun() -> None:
     scene = Scene(GRANTED)
     found = scene.find()
     assert found is not None
@@ -66,13 +66,13 @@ def test_until_the_watch_has_begun_a_namespace_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "found", [a_namespace(team="shop"), NotFound("gone")], ids=["without a grant", "gone"]
+    "found", [a_namespace(team="shop"), NotFound("gone")], ids=["without a grant", "deleted"]
 )
-def test_a_namespace_without_a_grant_is_none(found: Object | ApiServerError) -> None:
+def test_namespace_without_a_grant_is_not_found(found: Object | ApiServerError) -> None:
     assert Scene(found).find() is None
 
 
-def test_what_the_watch_tells_is_not_read_again() -> None:
+def test_namespace_in_the_watch_is_not_read_again() -> None:
     scene = Scene(GRANTED)
     scene.watch.objects = {("", "shop"): GRANTED}
     assert scene.find() == GRANTED
@@ -81,14 +81,14 @@ def test_what_the_watch_tells_is_not_read_again() -> None:
     assert scene.server.reads == 0
 
 
-def test_unless_somebody_wants_to_be_sure() -> None:
+def test_fresh_lookup_reads_the_namespace_despite_the_watch() -> None:
     scene = Scene(GRANTED)
     scene.watch.objects = {}
     assert scene.find(fresh=True) is not None
     assert scene.server.reads == 1
 
 
-def test_a_namespace_that_cannot_be_read_is_unknown_and_not_asked_for_at_every_write() -> None:
+def test_unreadable_namespace_is_unknown_and_not_read_at_every_write() -> None:
     scene = Scene(ApiServerError("HTTP 403"))
     for _ in range(3):
         with pytest.raises(NamespaceUnknown):

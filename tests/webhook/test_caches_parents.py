@@ -1,4 +1,4 @@
-"""`parents`: whose object a Scale scales, from memory only where memory is up to date."""
+"""`parents`: the object that a Scale scales, from the cache only where the cache is up to date."""
 
 from typing import Any, Final
 
@@ -56,7 +56,7 @@ def looked_up(server: OneDeployment, monkeypatch: pytest.MonkeyPatch) -> Parents
     return Parents(server)  # type: ignore[arg-type]  # as far as it is used here
 
 
-def test_what_is_in_memory_is_not_asked_for(looked_up: Parents, server: OneDeployment) -> None:
+def test_cached_parent_is_not_requested(looked_up: Parents, server: OneDeployment) -> None:
     found = looked_up.cached(DEPLOYMENTS, a_scale())
     assert found is not None
     assert found["kind"] == "Deployment"
@@ -68,18 +68,16 @@ def test_what_is_in_memory_is_not_asked_for(looked_up: Parents, server: OneDeplo
     [
         pytest.param({"uid": "other"}, id="made anew"),
         pytest.param({"resourceVersion": "8"}, id="written to since"),
-        pytest.param({"resourceVersion": ""}, id="of no version that is told"),
+        pytest.param({"resourceVersion": ""}, id="without a version"),
         pytest.param({"name": "other"}, id="another"),
     ],
 )
-def test_memory_that_is_behind_does_not_count(
-    looked_up: Parents, differing: dict[str, str]
-) -> None:
-    """The watch may not have told yet that somebody put an engine's marks on it."""
+def test_outdated_cached_parent_is_not_used(looked_up: Parents, differing: dict[str, str]) -> None:
+    """The watch may not have delivered yet that an engine's marks were added."""
     assert looked_up.cached(DEPLOYMENTS, a_scale(**differing)) is None
 
 
-def test_a_miss_costs_one_question(looked_up: Parents, server: OneDeployment) -> None:
+def test_missing_parent_is_read_with_one_request(looked_up: Parents, server: OneDeployment) -> None:
     for _ in range(3):
         assert looked_up.read(DEPLOYMENTS, "shop", "web")["metadata"]["uid"] == "0b6f9e0c"
     one = "/apis/apps/v1/namespaces/shop/deployments/web"

@@ -1,4 +1,4 @@
-"""`watched`: what is in memory is fresh, or is not there."""
+"""`watched`: objects in memory are fresh, or absent."""
 
 import json
 import ssl
@@ -87,7 +87,7 @@ class ScriptedServer:
         self.seen.append(None if objects is None else sorted(name for _, name in objects))
 
 
-def test_events_are_followed() -> None:
+def test_watch_events_update_the_cache() -> None:
     events = [an_event("ADDED", "b"), an_event("DELETED", "a"), an_event("BOOKMARK", "", "12")]
     server = ScriptedServer(["a"], events, [])
     server.follow()
@@ -104,28 +104,28 @@ def test_events_are_followed() -> None:
     [EXPIRED, [{"type": "ERROR", "object": {"code": 410, "message": "too old"}}]],
     ids=["at the start of a watch", "within a watch"],
 )
-def test_a_version_that_is_too_old_is_listed_anew_at_once(end: object) -> None:
+def test_expired_version_is_listed_anew_at_once(end: object) -> None:
     server = ScriptedServer(["a"], [], end, ["b"])
     server.follow()
     assert server.seen == [None, ["a"], ["a"], ["a"], ["b"]]
     assert server.pauses == []
 
 
-def test_nobody_lists_in_circles() -> None:
+def test_repeated_expiry_is_listed_after_a_pause() -> None:
     server = ScriptedServer(["a"], EXPIRED, ["a"], EXPIRED)
     server.follow()
     assert server.pauses == [1.0, 2.0]
 
 
-def test_nothing_is_remembered_while_a_watch_is_broken() -> None:
+def test_cache_is_empty_while_the_watch_is_broken() -> None:
     server = ScriptedServer(["a"], BROKEN, BROKEN, ["b"])
     server.follow()
     assert server.seen == [None, ["a"], None, None, ["b"]]
     assert server.pauses == [1.0, 2.0]
 
 
-def test_a_stamp_that_somebody_applied_is_not_kept() -> None:
-    """Who owns a field is not kept either, so later nobody could tell."""
+def test_applied_stamp_is_not_cached() -> None:
+    """The owners of fields are not cached either, so it could not be recognized later."""
     item = an_item("web")
     item["metadata"] |= {
         "annotations": {names.GRANT: "x", names.REASON: "y"},
@@ -141,7 +141,7 @@ def test_a_stamp_that_somebody_applied_is_not_kept() -> None:
     assert kept["metadata"]["annotations"] == {names.REASON: "y"}
 
 
-def test_an_empty_list_of_go_is_null() -> None:
+def test_null_items_are_an_empty_list() -> None:
     server = ScriptedServer(None, [an_event("ADDED", "a")])
     server.follow()
     assert server.seen == [None, [], ["a"], ["a"]]
@@ -164,8 +164,8 @@ MALFORMED: Final[dict[str, object]] = {
 
 
 @pytest.mark.parametrize("item", MALFORMED.values(), ids=MALFORMED)
-def test_an_item_that_is_no_object_is_left_out(item: object) -> None:
-    """It is then read directly, and the others are there."""
+def test_malformed_item_is_left_out(item: object) -> None:
+    """It is then read directly, and the others are cached."""
     server = ScriptedServer([an_item("a"), item, an_item("c")], [])
     server.follow()
     assert server.seen == [None, ["a", "c"], ["a", "c"]]
@@ -173,7 +173,7 @@ def test_an_item_that_is_no_object_is_left_out(item: object) -> None:
 
 
 @pytest.mark.parametrize("item", MALFORMED.values(), ids=MALFORMED)
-def test_a_direct_read_of_what_is_no_object_is_an_error_of_the_server(item: object) -> None:
+def test_direct_read_of_a_malformed_object_is_an_error(item: object) -> None:
     server = OneAnswer(item)
     with pytest.raises(ObjectMalformed):
         read(server, DEPLOYMENTS, "Deployment", "shop", "web")  # type: ignore[arg-type]
@@ -188,7 +188,7 @@ class OneAnswer(NamedTuple):
         return self.answer
 
 
-def test_an_object_that_becomes_unreadable_is_no_longer_remembered() -> None:
+def test_object_that_becomes_malformed_is_removed_from_the_cache() -> None:
     event = an_event("MODIFIED", "a")
     event["object"]["metadata"]["labels"] = "x"
     server = ScriptedServer(["a", "b"], [event])
@@ -218,7 +218,7 @@ EVENTS: Final[dict[str, object]] = {
 
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
-def test_after_an_event_that_is_none_everything_is_listed_anew(event: object) -> None:
+def test_malformed_event_causes_a_new_list(event: object) -> None:
     server = ScriptedServer(["a"], [event], ["a", "b"], [an_event("ADDED", "c")])
     server.follow()
     assert server.seen == [None, ["a"], None, ["a", "b"], ["a", "b", "c"], ["a", "b", "c"]]
@@ -228,7 +228,7 @@ def test_after_an_event_that_is_none_everything_is_listed_anew(event: object) ->
 @pytest.mark.parametrize(
     "error", [TypeError(), RecursionError(), AttributeError(), MemoryError(), ZeroDivisionError()]
 )
-def test_no_error_ends_a_watch(error: Exception) -> None:
+def test_error_does_not_end_the_watch(error: Exception) -> None:
     server = ScriptedServer(error, ["a"], error, ["b"])
     server.follow()
     assert server.seen == [None, None, ["a"], None, ["b"]]
@@ -245,7 +245,7 @@ _anything: Final = st.recursive(
 
 
 @given(items=_anything, event=_anything)
-def test_whatever_is_sent_the_next_list_counts(items: object, event: object) -> None:
+def test_watch_recovers_with_the_next_list_after_any_input(items: object, event: object) -> None:
     server = ScriptedServer([items], [event], BROKEN, BROKEN, ["z"], [])
     server.follow()
     assert server.watched.objects is not None or server.pauses
@@ -308,11 +308,11 @@ def a_body(*items: bytes) -> bytes:
 WEB: Final = json.dumps(an_item("web")).encode()
 
 
-def test_one_object_that_is_nested_too_deep_takes_no_other_away() -> None:
+def test_deeply_nested_object_removes_no_other_object() -> None:
     assert followed(a_body(a_deep_item("deep"), WEB)) == (["deep", "web"], [])
 
 
-def test_an_event_that_is_nested_too_deep_takes_no_object_away() -> None:
+def test_deeply_nested_event_removes_no_object() -> None:
     event = b'{"type": "ADDED", "object": ' + a_deep_item("deep") + b"}\n"
     assert followed(a_body(WEB), event) == (["deep", "web"], [])
 
@@ -322,12 +322,12 @@ def test_an_event_that_is_nested_too_deep_takes_no_object_away() -> None:
     [b"", b"\xff\xfe\x00", b"<html>", b"[" * 9999, b'{"items": [', b"null", b"[]", b"5"],
     ids=["empty", "bytes", "HTML", "an abyss", "torn", "null", "a list", "a number"],
 )
-def test_a_body_that_is_no_list_is_asked_for_again(body: bytes) -> None:
+def test_body_that_is_no_list_is_requested_again(body: bytes) -> None:
     assert followed(body, a_body(WEB)) == (["web"], [1.0])
 
 
 @pytest.mark.parametrize(
     "line", [b"\xff\xfe\x00\n", b"<html>\n", b"[" * 9999 + b"\n", b"null\n", b"[]\n", b"5\n"]
 )
-def test_a_line_that_is_no_event_means_another_list(line: bytes) -> None:
+def test_line_that_is_no_event_causes_a_new_list(line: bytes) -> None:
     assert followed(a_body(), line, a_body(WEB)) == (["web"], [1.0])

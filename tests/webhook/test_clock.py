@@ -1,4 +1,4 @@
-"""A clock that is set is noticed, one that runs is not."""
+"""A clock that is set is reported, one that runs is not."""
 
 import pytest
 from structlog.testing import capture_logs
@@ -22,7 +22,7 @@ class Machine:
     [(0.0, []), (0.5, []), (3600.0, [3600]), (-3600.0, [-3600])],
     ids=["not at all", "slewed", "forward", "back"],
 )
-def test_a_jump_is_said_once(set_by: float, said: list[int]) -> None:
+def test_clock_jump_is_logged_once(set_by: float, said: list[int]) -> None:
     machine = Machine()
     clock = machine.clock()
     with capture_logs() as logs:

@@ -1,4 +1,4 @@
-"""Open grants are counted until they are closed, or over."""
+"""Open grants are counted until they are closed or expired."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -30,20 +30,20 @@ def test_a_grant_counts_for_its_person_and_its_namespace() -> None:
     assert tally.count(RESPONDER.name, a_write(target=elsewhere), NOW) == OpenGrants(1, 0)
 
 
-def test_one_on_the_object_itself_stands_in_nobodys_way() -> None:
+def test_grant_on_the_object_itself_is_not_counted() -> None:
     tally = Tally()
     tally.note(ISSUED, WRITE)
     assert tally.count(RESPONDER.name, WRITE, NOW) == OpenGrants()
 
 
-def test_one_on_a_namespace_counts_in_it() -> None:
+def test_grant_on_a_namespace_counts_in_that_namespace() -> None:
     tally = Tally()
     namespace = Ref("", "v1", "Namespace", "", "shop", "uid-shop")
     tally.note(ISSUED, a_write(actor=RESPONDER, target=namespace))
     assert tally.count(RESPONDER.name, NEXT, NOW) == OpenGrants(1, 1)
 
 
-def test_until_it_is_closed_or_over() -> None:
+def test_grant_counts_until_it_is_closed_or_expired() -> None:
     tally = Tally()
     tally.note(ISSUED, WRITE)
     assert tally.count(RESPONDER.name, NEXT, NOW + HOUR - timedelta(seconds=1)) == OpenGrants(1, 1)
@@ -53,7 +53,7 @@ def test_until_it_is_closed_or_over() -> None:
     assert tally.count(RESPONDER.name, NEXT, NOW + HOUR) == OpenGrants()
 
 
-def test_what_the_ledger_says_replaces_what_was_known() -> None:
+def test_grants_of_the_ledger_replace_the_counted_ones() -> None:
     tally = Tally()
     tally.note(ISSUED, WRITE)
     tally.learn(
@@ -72,7 +72,7 @@ def _granted(**differing: Any) -> Attempt:  # noqa: ANN401 - as `an_attempt` tak
     return an_attempt(**told | {"grantee": "responder", "namespace": "shop"} | differing)
 
 
-def test_a_request_that_waits_opens_nothing_and_a_use_nothing_more() -> None:
+def test_pending_requests_and_uses_do_not_count_as_open_grants() -> None:
     tally = Tally()
     tally.note(replace(ISSUED, act=Act.REQUESTED), WRITE)
     tally.note(replace(ISSUED, act=Act.USED), WRITE)

@@ -1,4 +1,4 @@
-"""Events are told aside: nothing waits for them, nothing fails with them, and no flood of them."""
+"""Events are published in a thread: nothing waits for them, fails with them, or is flooded."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -73,7 +73,7 @@ def test_each_event_is_written_once() -> None:
     assert told <= datetime.now(UTC)
 
 
-def test_what_happens_again_is_counted_in_the_same_event() -> None:
+def test_repeated_event_is_counted_in_a_series() -> None:
     stage = Stage()
     stage.tell("web", "web", "web")
     stage.work()
@@ -84,7 +84,7 @@ def test_what_happens_again_is_counted_in_the_same_event() -> None:
     assert (stage.names, stage.counts) == (["web"], [4])
 
 
-def test_a_series_ends_when_nothing_happens_for_a_while() -> None:
+def test_series_ends_after_a_pause() -> None:
     stage = Stage()
     stage.tell("web")
     stage.work()
@@ -94,7 +94,7 @@ def test_a_series_ends_when_nothing_happens_for_a_while() -> None:
     assert (stage.names, stage.counts) == (["web", "web"], [])
 
 
-def test_a_series_whose_event_is_gone_is_told_anew() -> None:
+def test_series_of_a_deleted_event_is_created_anew() -> None:
     stage = Stage(None, NotFound("its hour is over"))
     stage.tell("web", "web")
     stage.work()
@@ -103,7 +103,7 @@ def test_a_series_whose_event_is_gone_is_told_anew() -> None:
     assert stage.created[1]["series"]["count"] == 2
 
 
-def test_a_flood_is_written_bit_by_bit_and_dropped_beyond_what_can_wait() -> None:
+def test_flood_of_events_is_rate_limited_and_dropped_beyond_the_queue() -> None:
     stage, dropped = Stage(), counted("dropped")
     stage.tell(*(f"web-{number}" for number in range(MOST_WAITING + 7)))
     assert counted("dropped") == dropped + 7
@@ -111,7 +111,7 @@ def test_a_flood_is_written_bit_by_bit_and_dropped_beyond_what_can_wait() -> Non
     assert len(stage.created) == MOST_A_SECOND
 
 
-def test_an_api_server_that_is_away_is_waited_for() -> None:
+def test_unavailable_api_server_is_retried() -> None:
     stage, written = Stage(AWAY, AWAY), counted("written")
     stage.tell("web")
     stage.work()
@@ -120,9 +120,9 @@ def test_an_api_server_that_is_away_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "failures", [[AWAY] * 4, [Forbidden("no such right")]], ids=["away", "forbidden"]
+    "failures", [[AWAY] * 4, [Forbidden("no such right")]], ids=["unavailable", "forbidden"]
 )
-def test_what_cannot_be_written_is_given_up(failures: list[ApiServerError]) -> None:
+def test_event_that_cannot_be_written_is_dropped(failures: list[ApiServerError]) -> None:
     stage, failed = Stage(*failures), counted("failed")
     stage.tell("web", "api")
     stage.work()
@@ -130,7 +130,7 @@ def test_what_cannot_be_written_is_given_up(failures: list[ApiServerError]) -> N
     assert counted("failed") == failed + 1
 
 
-def test_at_its_end_it_writes_what_waits() -> None:
+def test_waiting_events_are_written_on_close() -> None:
     stage = Stage()
     herald = Herald(stage)
     herald.tell(an_event())
@@ -140,7 +140,7 @@ def test_at_its_end_it_writes_what_waits() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError(), TypeError(), RecursionError(), KeyError("x")])
-def test_no_error_ends_the_thread_or_takes_other_events_away(error: Exception) -> None:
+def test_error_neither_ends_the_thread_nor_drops_other_events(error: Exception) -> None:
     failed = counted("failed")
     stage = Stage(error, None, error)
     stage.tell("a", "b", "b")

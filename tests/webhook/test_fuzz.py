@@ -132,7 +132,7 @@ def _is_owned(obj: dict[str, Any]) -> bool:
 
 @pytest.mark.e2e
 @pytest.mark.timeout(900)
-def test_mutated_reviews_never_get_a_guarded_change_through() -> None:
+def test_mutated_reviews_never_allow_a_guarded_change() -> None:
     chance = random.Random(20260301)  # noqa: S311 - the same mutations every time
     exchanges = [each for step in recorded_story().steps for each in step.exchanges]
     reviews = [bytes(each.review) for each in exchanges if each.door == "validate"]

@@ -1,4 +1,4 @@
-"""Requests to break the glass, mutated: no traceback, and no stamp for who may not have one."""
+"""Break-glass requests, mutated: no traceback, and no stamp for an unauthorized person."""
 
 import asyncio
 import base64
@@ -45,7 +45,7 @@ def reviews(keys: GrantKeys) -> list[bytes]:
 
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
-def test_mutated_requests_break_nothing(tmp_path: Path) -> None:
+def test_mutated_requests_give_no_undue_stamp(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text(POLICY)
     new_key(tmp_path, PREFIX, NOW)
     rules, reader = Rules(tmp_path / "policy.yaml"), Reader(GrantKeys(tmp_path))

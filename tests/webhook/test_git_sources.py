@@ -1,4 +1,4 @@
-"""Where in Git an application is described: looked up aside, by names that anybody may forge."""
+"""Where in Git an application is declared: looked up in a thread, by names that may be forged."""
 
 import asyncio
 import json
@@ -67,7 +67,7 @@ def eventually(test: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_the_first_question_has_it_looked_up_for_the_next(server: Objects) -> None:
+def test_first_query_starts_a_lookup_for_the_next(server: Objects) -> None:
     found = looking(server)
     assert found.known(SHOP) is None
     eventually(lambda: found.known(SHOP) == REPOSITORY)
@@ -76,7 +76,7 @@ def test_the_first_question_has_it_looked_up_for_the_next(server: Objects) -> No
     assert len(server.asked) == asked
 
 
-def test_a_name_cannot_lead_elsewhere(server: Objects) -> None:
+def test_name_cannot_change_the_path_of_the_request(server: Objects) -> None:
     """A label's value has no slash in it; a tracking id, an annotation, may have anything."""
     for owner in (
         Owner("argocd", "../../../../api/v1/secrets?x=", "argocd", "Application"),
@@ -89,13 +89,13 @@ def test_a_name_cannot_lead_elsewhere(server: Objects) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", ".."])
-def test_nor_to_a_folder(server: Objects, name: str) -> None:
+def test_empty_or_dotted_name_is_not_requested(server: Objects, name: str) -> None:
     with pytest.raises(LookupError):
         source_of(Owner("argocd", name, "argocd", "Application"), server)  # type: ignore[arg-type]
     assert server.asked == []
 
 
-def test_forged_names_do_not_end_the_looking_up(
+def test_forged_names_do_not_exhaust_the_lookups(
     server: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_sources, "MOST", 10)
@@ -121,19 +121,19 @@ def test_forged_names_do_not_end_the_looking_up(
         pytest.param("engines: {argocd: {controllers: [root]}}", "argocd", id="nowhere"),
     ],
 )
-def test_an_application_without_a_namespace_is_where_argocd_is(policy: str, namespace: str) -> None:
+def test_application_without_a_namespace_is_in_that_of_argocd(policy: str, namespace: str) -> None:
     owner = Owner("argocd", "shop", None, "Application")
     assert located(owner, a_policy(policy)).namespace == namespace
 
 
-def test_other_owners_are_where_they_say() -> None:
+def test_owner_with_a_namespace_is_unchanged() -> None:
     elsewhere = Owner("argocd", "shop", "team", "Application")
     assert located(elsewhere, DEFAULT) is elsewhere
     assert located(SHOP, DEFAULT) is SHOP
 
 
 class TestAdmission:
-    """Who is told where to go, and for whom it is looked up."""
+    """Whose denial names the repository, and for whom it is looked up."""
 
     def answered(self, server: Objects, **differing: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return the answer to a write, made when everything that it wants to know is known."""
@@ -151,16 +151,16 @@ class TestAdmission:
         response: dict[str, Any] = json.loads(asyncio.run(asked()))["response"]
         return response
 
-    def test_whoever_is_refused_is_told(self, server: Objects) -> None:
+    def test_denial_names_the_repository(self, server: Objects) -> None:
         message = self.answered(server)["status"]["message"]
         assert "Change it in https://git.example/shop at main, path deploy instead." in message
 
-    def test_for_its_own_controller_nothing_is_looked_up(self, server: Objects) -> None:
+    def test_write_of_the_controller_causes_no_lookup(self, server: Objects) -> None:
         flux = {"username": "system:serviceaccount:flux-system:kustomize-controller"}
         assert self.answered(server, userInfo=flux)["allowed"]
         assert server.asked == []
 
-    def test_an_engines_own_object_is_not_described_where_it_points_to(
+    def test_reconciler_object_is_not_looked_up_in_its_own_repository(
         self, server: Objects
     ) -> None:
         """What a Kustomization deploys is in that repository; it itself need not be."""
@@ -169,7 +169,9 @@ class TestAdmission:
         assert "Change it in Git instead." in warnings
         assert server.asked == []
 
-    def test_unless_it_is_marked(self, server: Objects) -> None:
+    def test_marked_reconciler_object_is_looked_up_in_the_repository_of_its_owner(
+        self, server: Objects
+    ) -> None:
         new, old = (self.kustomization(suspend=each, marked=True) for each in (True, False))
         warnings = self.answered(server, object=new, oldObject=old)["warnings"]
         assert any("https://git.example/shop" in warning for warning in warnings)

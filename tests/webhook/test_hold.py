@@ -64,7 +64,7 @@ def stamp_on(obj: Object) -> Stamp:
 
 
 @pytest.mark.parametrize("dry_run", [False, True], ids=["in earnest", "dry run"])
-def test_what_is_held_stays_with_its_stamp_and_the_rest_comes(*, dry_run: bool) -> None:
+def test_held_fields_and_stamp_stay_beside_proposed_changes(*, dry_run: bool) -> None:
     old = live(a_live_stamp())
     found = stored(old, in_git(paused=True), dryRun=dry_run)
     assert found["spec"] == {"replicas": 9, "paused": True}
@@ -81,7 +81,7 @@ def test_a_reconciler_that_changes_nothing_else_sees_no_difference() -> None:
     assert stored(old, new) == old
 
 
-def test_a_scale_is_stamped_at_the_reconcilers_next_write() -> None:
+def test_scale_is_stamped_with_the_next_write_of_the_reconciler() -> None:
     old = live(a_live_stamp(held=()))
     entry = {"manager": "kubectl", "operation": "Update", "subresource": "scale"}
     fields = {"fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
@@ -91,7 +91,7 @@ def test_a_scale_is_stamped_at_the_reconcilers_next_write() -> None:
     assert (stamp_on(found).held, stamp_on(found).version) == ((REPLICAS,), "77")
 
 
-def test_when_the_grant_is_over_the_write_passes_and_takes_our_annotations_off() -> None:
+def test_expired_grant_is_removed_with_the_write_of_the_reconciler() -> None:
     over = a_live_stamp(expires=datetime.now(UTC).replace(microsecond=0))
     new = in_git()
     new["metadata"]["annotations"] = dict(live(over)["metadata"]["annotations"])
@@ -100,7 +100,7 @@ def test_when_the_grant_is_over_the_write_passes_and_takes_our_annotations_off()
     assert found["metadata"]["annotations"] == {"example.com/own": "yes"}
 
 
-def test_a_persons_write_is_never_held() -> None:
+def test_write_of_a_person_is_never_held() -> None:
     old = live(a_live_stamp())
     new = live(a_live_stamp())
     new["spec"]["replicas"] = 5

@@ -1,4 +1,4 @@
-"""A grant of a moment ago counts, though what is in memory does not know of it yet."""
+"""A grant that was just issued counts, although the cache does not have it yet."""
 
 import asyncio
 import base64
@@ -123,7 +123,9 @@ SCALED: dict[str, Any] = {
 BY_OUTSIDER = {"userInfo": {"username": "outsider", "groups": []}}
 
 
-def test_on_the_object_that_is_scaled(tmp_path: Path, server: Lagging) -> None:
+def test_new_grant_on_a_scaled_object_counts_before_the_cache_has_it(
+    tmp_path: Path, server: Lagging
+) -> None:
     desk = Desk(tmp_path, server)
     live = server.objects["/apis/apps/v1/namespaces/shop/deployments/web"]
     assert asyncio.run(desk.validated(**SCALED))[0] is False
@@ -138,14 +140,16 @@ def granted_around(desk: Desk, server: Lagging) -> None:
     }
 
 
-def test_on_the_namespace(tmp_path: Path, server: Lagging) -> None:
+def test_new_grant_on_the_namespace_counts_before_the_cache_has_it(
+    tmp_path: Path, server: Lagging
+) -> None:
     desk = Desk(tmp_path, server)
     granted_around(desk, server)
     assert asyncio.run(desk.validated())[0] is True
     assert asyncio.run(desk.remembered()) is True
 
 
-def test_nothing_is_read_for_who_cannot_have_one(tmp_path: Path, server: Lagging) -> None:
+def test_nothing_is_read_for_a_person_without_a_rule(tmp_path: Path, server: Lagging) -> None:
     desk = Desk(tmp_path, server)
     assert asyncio.run(desk.validated(**BY_OUTSIDER)) == (False, 0)
     assert asyncio.run(desk.validated(**SCALED, **BY_OUTSIDER)) == (False, 0)

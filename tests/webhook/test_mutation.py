@@ -72,17 +72,15 @@ def test_a_request_is_stamped_by_a_json_patch(mutation: Mutation) -> None:
         pytest.param({"operation": "CREATE", "oldObject": None}, id="a creation"),
     ],
 )
-def test_everything_else_is_let_pass_as_it_is(
-    mutation: Mutation, differing: dict[str, Any]
-) -> None:
+def test_other_writes_are_not_patched(mutation: Mutation, differing: dict[str, Any]) -> None:
     assert "patch" not in answered(mutation, asking(**differing))
 
 
-def test_without_a_key_nothing_is_stamped(mutation: Mutation) -> None:
+def test_request_is_not_stamped_without_a_key(mutation: Mutation) -> None:
     keyless = Mutation(mutation.rules, Reader())
     assert "patch" not in answered(keyless, asking())
 
 
-def test_what_is_no_review_is_refused(mutation: Mutation) -> None:
+def test_malformed_review_is_rejected(mutation: Mutation) -> None:
     with pytest.raises(ReviewMalformed):
         asyncio.run(mutation.mutate(b"{}"))

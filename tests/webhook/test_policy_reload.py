@@ -1,4 +1,4 @@
-"""A policy that is reloaded during a review counts for the next one: one policy, one review."""
+"""A policy reloaded during a review applies to the next one: one policy, one review."""
 
 import asyncio
 import json
@@ -121,7 +121,7 @@ def test_a_write_is_recorded_under_the_policy_that_decided_it(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("before", "after", "is_allowed"), [("enforce", "audit", False), ("audit", "enforce", True)]
 )
-def test_without_a_ledger_the_policy_that_decided_a_write_answers_it(
+def test_write_without_a_ledger_is_answered_under_the_policy_that_decided_it(
     tmp_path: Path, before: str, after: str, *, is_allowed: bool
 ) -> None:
     reloaded = Reloaded(tmp_path, f"{HEAD}mode: {before}\n", f"{HEAD}mode: {after}\n")

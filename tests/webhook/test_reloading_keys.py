@@ -1,4 +1,4 @@
-"""Keys are taken up when the folder changes; what cannot be read changes nothing."""
+"""Keys are reloaded when the folder changes; what cannot be read changes nothing."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -13,13 +13,13 @@ from tests.policy.builders import NOW
 from webhook.reloading import PREFIX, GrantKeys
 
 
-def test_without_a_folder_there_is_no_key() -> None:
+def test_ring_without_a_folder_is_empty() -> None:
     keys = GrantKeys(None)
     keys.refresh()
     assert len(keys.ring) == 0
 
 
-def test_two_replicas_understand_each_other_while_keys_rotate(tmp_path: Path) -> None:
+def test_two_replicas_accept_each_others_stamps_while_keys_rotate(tmp_path: Path) -> None:
     new_key(tmp_path, PREFIX, NOW)
     one, other = GrantKeys(tmp_path), GrantKeys(tmp_path)
     later = NOW + timedelta(minutes=5)
@@ -33,7 +33,7 @@ def test_two_replicas_understand_each_other_while_keys_rotate(tmp_path: Path) ->
     assert read(after, other.ring) == read(before, other.ring) == a_stamp()
 
 
-def test_a_key_that_is_gone_counts_no_longer(tmp_path: Path) -> None:
+def test_stamp_of_a_deleted_key_is_rejected(tmp_path: Path) -> None:
     key = new_key(tmp_path, PREFIX, NOW)
     keys = GrantKeys(tmp_path)
     token = issue(a_stamp(), keys.ring, NOW)
@@ -43,7 +43,7 @@ def test_a_key_that_is_gone_counts_no_longer(tmp_path: Path) -> None:
         read(token, keys.ring)
 
 
-def test_a_broken_file_keeps_the_keys_that_served(tmp_path: Path) -> None:
+def test_broken_file_keeps_the_previous_keys(tmp_path: Path) -> None:
     key = new_key(tmp_path, PREFIX, NOW)
     keys = GrantKeys(tmp_path)
     (tmp_path / f"{PREFIX}-20260401T000000Z.key").write_text("torn")
@@ -51,13 +51,13 @@ def test_a_broken_file_keeps_the_keys_that_served(tmp_path: Path) -> None:
     assert keys.ring.get(key.id) is not None
 
 
-def test_nothing_starts_with_a_broken_file(tmp_path: Path) -> None:
+def test_broken_file_prevents_the_start(tmp_path: Path) -> None:
     (tmp_path / f"{PREFIX}-20260401T000000Z.key").write_text("torn")
     with pytest.raises(KeysUnreadable):
         GrantKeys(tmp_path)
 
 
-def test_whatever_a_folder_does_to_us_the_keys_that_served_stay(
+def test_unforeseen_error_keeps_the_previous_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The task that follows the folder would end with the first error that it does not know."""

@@ -1,4 +1,4 @@
-"""A changed policy file is taken up; a broken one changes nothing."""
+"""A changed policy file is reloaded; a broken one changes nothing."""
 
 from pathlib import Path
 
@@ -16,13 +16,13 @@ def mode_of(rules: Rules) -> Mode:
     return rules.policy.document.mode
 
 
-def test_without_a_file_the_built_in_rules_serve() -> None:
+def test_built_in_policy_applies_without_a_file() -> None:
     rules = Rules(None)
     rules.refresh()
     assert rules.policy is DEFAULT
 
 
-def test_a_changed_file_is_taken_up(tmp_path: Path) -> None:
+def test_changed_file_is_reloaded(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(f"{HEAD}mode: warn")
     rules = Rules(path)
@@ -43,7 +43,7 @@ def test_a_changed_file_is_taken_up(tmp_path: Path) -> None:
     ],
     ids=["empty", "torn", "wrong", "a list for a key", "an abyss", "an abyss of an expression"],
 )
-def test_a_broken_file_keeps_the_old_rules_until_it_is_mended(tmp_path: Path, text: str) -> None:
+def test_broken_file_keeps_the_previous_policy_until_it_is_fixed(tmp_path: Path, text: str) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(f"{HEAD}mode: warn")
     rules = Rules(path)
@@ -55,7 +55,7 @@ def test_a_broken_file_keeps_the_old_rules_until_it_is_mended(tmp_path: Path, te
     assert mode_of(rules) is Mode.AUDIT
 
 
-def test_a_file_that_vanishes_keeps_them_too(tmp_path: Path) -> None:
+def test_deleted_file_keeps_the_previous_policy(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(f"{HEAD}mode: warn")
     rules = Rules(path)
@@ -64,7 +64,7 @@ def test_a_file_that_vanishes_keeps_them_too(tmp_path: Path) -> None:
     assert rules.policy.document.mode is Mode.WARN
 
 
-def test_nothing_starts_with_a_broken_file(tmp_path: Path) -> None:
+def test_broken_file_prevents_the_start(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(f"{HEAD}mode: wran")
     with pytest.raises(PolicyUnreadable) as caught:
@@ -72,7 +72,7 @@ def test_nothing_starts_with_a_broken_file(tmp_path: Path) -> None:
     assert f"{path}:3:7: mode: invalid value 'wran'" in str(caught.value)
 
 
-def test_whatever_a_file_does_to_us_the_next_one_is_read(
+def test_file_is_read_again_after_an_unforeseen_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The task that follows the file would end with the first error that it does not know."""

@@ -1,4 +1,4 @@
-"""Replicas agree on how many grants are open: the ledger that they share tells them."""
+"""Replicas agree on how many grants are open, by the ledger that they share."""
 
 import asyncio
 import base64
@@ -102,7 +102,7 @@ def play(tmp_path: Path) -> Callable[[Play], None]:
     return lambda scenes: asyncio.run(run(scenes))
 
 
-def test_what_one_granted_counts_for_the_other(play: Callable[[Play], None]) -> None:
+def test_grant_of_one_replica_counts_for_the_other(play: Callable[[Play], None]) -> None:
     async def scenes(one: Replica, other: Replica) -> None:
         assert (await one.ask("web"))[1] == ""
         assert TOO_MANY in (await other.ask("api"))[1]
@@ -110,7 +110,7 @@ def test_what_one_granted_counts_for_the_other(play: Callable[[Play], None]) -> 
     play(scenes)
 
 
-def test_what_the_other_closed_does_not(play: Callable[[Play], None]) -> None:
+def test_grant_closed_by_the_other_replica_does_not_count(play: Callable[[Play], None]) -> None:
     async def scenes(one: Replica, other: Replica) -> None:
         web, _ = await one.ask("web")
         assert (await other.write(web, closed(web)))[1] == ""
@@ -119,7 +119,7 @@ def test_what_the_other_closed_does_not(play: Callable[[Play], None]) -> None:
     play(scenes)
 
 
-def test_a_write_that_is_tried_again_does_not_stand_in_its_own_way(
+def test_retried_write_does_not_count_against_itself(
     play: Callable[[Play], None],
 ) -> None:
     async def scenes(one: Replica, other: Replica) -> None:
@@ -132,7 +132,7 @@ def test_a_write_that_is_tried_again_does_not_stand_in_its_own_way(
     play(scenes)
 
 
-def test_while_the_ledger_is_away_each_counts_its_own_and_nobody_is_kept_out(
+def test_replica_counts_only_its_own_grants_while_the_ledger_is_unavailable(
     play: Callable[[Play], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object) -> None:

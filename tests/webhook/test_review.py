@@ -1,4 +1,4 @@
-"""Untrusted bytes become a request, or a refusal that says what is wrong with them."""
+"""Untrusted bytes become a request, or an error that says what is wrong with them."""
 
 import json
 from collections.abc import Callable
@@ -63,7 +63,7 @@ SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS)
-def test_a_review_is_the_same_however_it_is_spelled(spelled: Callable[[bytes], bytes]) -> None:
+def test_review_is_parsed_alike_in_every_spelling(spelled: Callable[[bytes], bytes]) -> None:
     body = a_review(userInfo={"username": "a<b>&c\\u003c é\u2028"})
     assert parse_review(spelled(body)) == parse_review(body)
 
@@ -76,7 +76,7 @@ def test_a_repeated_key_is_found_in_every_spelling(spelled: Callable[[bytes], by
 
 
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
-def test_what_is_no_review_is_refused(body: bytes) -> None:
+def test_malformed_review_is_rejected(body: bytes) -> None:
     with pytest.raises(ReviewMalformed):
         parse_review(body)
 
@@ -96,6 +96,6 @@ def test_a_denial_is_answered_as_forbidden() -> None:
     }
 
 
-def test_an_allowance_says_no_more_than_it_must() -> None:
+def test_allowed_answer_has_only_uid_and_verdict() -> None:
     review = json.loads(answer("u-1", Decision(Verdict.ALLOW, Clause.UNMANAGED), {}))
     assert review["response"] == {"uid": "u-1", "allowed": True}

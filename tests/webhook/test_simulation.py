@@ -1,4 +1,4 @@
-"""Writes of the past, judged from an audit log that does not show what an object was before."""
+"""Past writes, decided from an audit log that does not contain the old objects."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def an_event(manager: str, fields: dict[str, Any]) -> Event:
         ),
     ],
 )
-def test_the_fields_that_the_writer_owns_stand_in_for_what_changed(
+def test_managed_fields_of_the_writer_replace_the_unknown_changes(
     fields: dict[str, Any], clause: str
 ) -> None:
     [outcome] = simulate([an_event("kubectl-edit", fields)], DEFAULT)
@@ -72,13 +72,13 @@ def patch(**differing: Any) -> Event:  # noqa: ANN401 - any field of an event
         pytest.param(patch(), "what the writer changed", id="no entry of the writer's"),
     ],
 )
-def test_what_the_log_does_not_tell_never_passes_for_allowed(event: Event, reason: str) -> None:
+def test_undecidable_event_is_not_counted_as_allowed(event: Event, reason: str) -> None:
     [outcome] = simulate([event], DEFAULT)
     assert isinstance(outcome, Unjudged)
     assert reason in outcome.reason
 
 
-def test_what_nobody_owns_or_its_owner_wrote_needs_no_entry() -> None:
+def test_unmanaged_object_and_write_of_the_owner_need_no_managed_fields() -> None:
     for event in (
         patch(responseObject=a_deployment(labels={})),
         patch(user={"username": FLUX}),
@@ -88,12 +88,12 @@ def test_what_nobody_owns_or_its_owner_wrote_needs_no_entry() -> None:
         assert outcome.decision.allowed
 
 
-def test_what_was_refused_is_no_write() -> None:
+def test_rejected_request_is_no_write() -> None:
     assert list(simulate([patch(responseStatus={"code": 409})], DEFAULT)) == []
 
 
-def test_a_write_of_the_past_is_judged_by_the_clock_of_its_day() -> None:
-    """A rule that is in force on weekdays says something else on a Sunday: so said 1 March 2026."""
+def test_past_write_is_decided_at_its_own_time() -> None:
+    """A rule for weekdays decides otherwise on a Sunday, as 1 March 2026 was."""
     policy = a_policy(
         "breakGlass: {rules: [{name: a, groups: [developers],"
         " hours: {from: '00:00', to: '23:59'}}]}"

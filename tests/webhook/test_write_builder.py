@@ -38,29 +38,29 @@ def test_a_review_becomes_a_write() -> None:
     assert write.labels == FLUX_LABELS
 
 
-def test_the_old_object_says_whose_it_is() -> None:
+def test_owner_is_read_from_the_old_object() -> None:
     assert written(object=a_deployment(labels={})).owner is not None
 
 
-def test_an_object_that_is_given_a_mark_is_treated_as_what_it_claims_to_be() -> None:
+def test_owner_is_read_from_the_new_object_when_marks_are_added() -> None:
     assert written(oldObject=a_deployment(labels={})).owner is not None
 
 
-def test_a_deletion_is_known_by_its_old_object() -> None:
+def test_target_of_a_deletion_is_read_from_the_old_object() -> None:
     """A deletecollection comes with an empty name: identity is the object's."""
     write = written(operation="DELETE", name="", object=None)
     assert (write.target.name, write.operation, write.changes) == ("web", "DELETE", ())
 
 
-def test_nothing_is_compared_in_an_unmanaged_object() -> None:
+def test_unmanaged_object_is_not_compared() -> None:
     old, new = a_deployment(labels={}), a_deployment(labels={}, replicas=9)
     write = written(object=new, oldObject=old)
     assert (write.owner, write.changes) == (None, ())
 
 
 @pytest.mark.parametrize("nested", [lambda inner: [inner], lambda inner: {"a": inner}])
-def test_a_value_that_nobody_could_show_is_refused(nested: Callable[[object], object]) -> None:
-    """Whatever its depth, it is a refusal or a verdict, and never an error on the way."""
+def test_value_nested_too_deep_is_rejected(nested: Callable[[object], object]) -> None:
+    """Whatever its depth, the result is a rejection or a verdict, and never another error."""
     value: object = 1
     for _ in range(DEEPEST_VALUE):
         value = nested(value)
@@ -72,12 +72,12 @@ def test_a_value_that_nobody_could_show_is_refused(nested: Callable[[object], ob
     assert written(object=too_deep, oldObject=too_deep).changes == ()
 
 
-def test_the_manager_is_the_one_that_the_request_names() -> None:
+def test_manager_is_read_from_the_request_options() -> None:
     options = {"kind": "PatchOptions", "fieldManager": "kubectl-edit"}
     assert written(options=options).manager == "kubectl-edit"
 
 
-def test_without_a_name_the_managed_fields_tell() -> None:
+def test_manager_is_read_from_managed_fields_without_request_options() -> None:
     new = a_deployment(replicas=5)
     new["metadata"]["managedFields"] = [
         {
@@ -112,8 +112,8 @@ def test_a_scale_is_a_write_to_its_parent() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(4, 5), (0, 0)], ids=["counted", "not counted"])
-def test_a_scale_counts_as_a_write_to_the_spec(before: int, after: int) -> None:
-    """The Scale does not show how often its parent was written; who linked them later asks."""
+def test_scale_increases_the_generation_of_its_parent(before: int, after: int) -> None:
+    """The Scale itself does not contain the generation of its parent."""
     parent = a_deployment()
     parent["metadata"] |= {"generation": before} if before else {}
     scale = [{"metadata": {"name": "web"}, "spec": {"replicas": count}} for count in (3, 5)]
@@ -121,8 +121,8 @@ def test_a_scale_counts_as_a_write_to_the_spec(before: int, after: int) -> None:
     assert write_of(parse_review(body), DEFAULT, parent).generation == after
 
 
-def test_an_engine_that_does_not_count_steers_nothing() -> None:
-    """Its controller would be a stranger to its own objects."""
+def test_kind_of_a_disabled_engine_is_no_reconciler() -> None:
+    """Its controller would not be trusted with its own objects."""
     old = {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
         "kind": "Kustomization",
@@ -136,7 +136,7 @@ def test_an_engine_that_does_not_count_steers_nothing() -> None:
     assert written(oldObject=stack, object=stack).owner is None
 
 
-def test_a_sync_to_another_revision_is_told_from_a_sync() -> None:
+def test_sync_to_another_revision_diverts() -> None:
     old = {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Application",
@@ -148,7 +148,7 @@ def test_a_sync_to_another_revision_is_told_from_a_sync() -> None:
         assert written(oldObject=old, object=new).diverts is diverts
 
 
-def test_a_reconcilers_own_object_is_guarded_without_a_mark() -> None:
+def test_reconciler_object_is_guarded_without_a_mark() -> None:
     old = {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
         "kind": "Kustomization",
@@ -162,7 +162,7 @@ def test_a_reconcilers_own_object_is_guarded_without_a_mark() -> None:
     )
 
 
-def test_what_is_being_deleted_and_what_is_controlled_is_seen() -> None:
+def test_terminating_and_controlled_objects_are_recognized() -> None:
     old = a_deployment()
     old["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
     assert written(oldObject=old).terminating
@@ -170,7 +170,7 @@ def test_what_is_being_deleted_and_what_is_controlled_is_seen() -> None:
     assert written(oldObject=old).controlled
 
 
-def test_what_changes_in_a_reserved_namespace_is_seen_whoever_owns_it() -> None:
+def test_changes_in_a_reserved_namespace_are_compared_without_owner() -> None:
     policy = a_policy("reservedNamespaces: [shop]")
     old, new = a_deployment(labels={}), a_deployment(labels={}, replicas=9)
     write = write_of(parse_review(a_review(object=new, oldObject=old)), policy)

@@ -1,4 +1,4 @@
-"""The API server itself restarts, or the way to it dies: what is cached is never believed too long.
+"""The API server restarts, or the connection to it dies: cached objects are not trusted too long.
 
 On a control plane of its own: everybody else's would have to sit through this.
 """
@@ -54,7 +54,9 @@ def unmark(flux_account: Caller, namespace: str) -> None:
     flux_account.kubectl("label", "deployment/web", "-n", namespace, *MARKS)
 
 
-def test_restarted(stand: Stand, flux_account: Caller, namespace: str, chaos: Note) -> None:
+def test_watch_lists_anew_after_the_api_server_restarted(
+    stand: Stand, flux_account: Caller, namespace: str, chaos: Note
+) -> None:
     """The version to watch from is unknown to the new one (410 Gone): all is listed anew."""
     replica = stand.replica()
     with replica, stand.asked_at(replica.port):
@@ -77,10 +79,10 @@ def test_restarted(stand: Stand, flux_account: Caller, namespace: str, chaos: No
     assert replica.said("watch broken")
 
 
-def test_dead_line(
+def test_cache_over_a_dead_connection_is_trusted_for_the_documented_bound_only(
     stand: Stand, flux_account: Caller, namespace: str, tmp_path: Path, chaos: Note
 ) -> None:
-    """A watch over a line that died without a word is believed for the documented bound only."""
+    """The connection of the watch dies without being closed."""
     server = urlsplit(stand.cluster.server).port or 0
     with Balancer() as line:
         line.add(server)

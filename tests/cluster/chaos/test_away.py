@@ -1,4 +1,4 @@
-"""The webhook is gone, and its failurePolicy is Fail: nobody but who is guarded against notices."""
+"""The webhook is unavailable, and its failurePolicy is Fail: only guarded writes fail."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ def hold(stand: Stand, namespace: str) -> None:
     responder.kubectl("set", "image", "deployment/held", f"app={HELD}", "-n", namespace)
 
 
-def test_only_who_is_guarded_against_notices(
+def test_only_guarded_writes_fail_while_the_webhook_is_unavailable(
     stand: Stand, flux_account: Caller, argocd_account: Caller, namespace: str, chaos: Note
 ) -> None:
     cluster = stand.cluster
@@ -127,7 +127,7 @@ def assert_reported(stand: Stand, namespace: str) -> None:
     assert told == [("web", "lead", "alert")] * WRITES
 
 
-def test_where_nothing_is_enforced_nobody_at_all_notices(
+def test_no_write_fails_in_audit_mode_while_the_webhook_is_unavailable(
     cluster: ControlPlane, tmp_path: Path, flux_account: Caller, namespace: str, chaos: Note
 ) -> None:
     stand = new_stand(cluster, tmp_path, f"{HEAD}mode: audit\nreconcilers: audit\n")

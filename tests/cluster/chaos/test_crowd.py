@@ -78,7 +78,9 @@ def proportional(pid: int) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
-def test_five_hundred_at_once(stand: Stand, namespace: str, chaos: Note) -> None:
+def test_five_hundred_concurrent_writes_are_all_denied_by_the_policy(
+    stand: Stand, namespace: str, chaos: Note
+) -> None:
     replica = stand.replica()
     watcher = Watcher(replica)
     with replica, stand.asked_at(replica.port), watcher.watching():
@@ -163,8 +165,10 @@ def client_context(kubeconfig: Path) -> ssl.SSLContext:
     return context
 
 
-def test_a_controller_in_a_hot_loop(stand: Stand, namespace: str, chaos: Note) -> None:
-    """It is refused as fast as it asks; a person who writes meanwhile is served as ever."""
+def test_controller_in_a_hot_loop_fails_no_write_of_a_person(
+    stand: Stand, namespace: str, chaos: Note
+) -> None:
+    """It is denied as fast as it asks; a person who writes meanwhile is served as ever."""
     replica = stand.replica()
     watcher = Watcher(replica)
     person = writing(stand.objects("developer"), namespace, NAMES[0])

@@ -1,4 +1,4 @@
-"""The webhook is slow, or stopped in the middle: the API server's time-out holds, and it passes."""
+"""The webhook is slow or stopped: the API server's time-out applies, and the webhook recovers."""
 
 import os
 import signal
@@ -58,7 +58,9 @@ def passes(act: Callable[[], None]) -> bool:
     return not tally.failures
 
 
-def test_hanging(stand: Stand, flux_account: Caller, namespace: str, chaos: Note) -> None:
+def test_stopped_webhook_fails_only_guarded_writes_until_it_continues(
+    stand: Stand, flux_account: Caller, namespace: str, chaos: Note
+) -> None:
     others = (
         writing(stand.objects("developer"), namespace, "free"),
         writing(objects_from(flux_account.kubeconfig), namespace, "reconciled"),
@@ -93,7 +95,7 @@ def test_hanging(stand: Stand, flux_account: Caller, namespace: str, chaos: Note
     assert after.failures == []
 
 
-def test_slow(stand: Stand, namespace: str, chaos: Note) -> None:
+def test_slow_webhook_fails_no_write(stand: Stand, namespace: str, chaos: Note) -> None:
     """An answer that comes late is an answer."""
     replica = stand.replica()
     with replica, Balancer() as line:

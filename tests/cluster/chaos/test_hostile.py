@@ -1,4 +1,4 @@
-"""Others reach the port, and mean harm: they are refused in time, and nobody else notices."""
+"""Attackers reach the port: they are rejected in time, and no other caller is affected."""
 
 import http.client
 import os
@@ -152,7 +152,9 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_nobody_else_notices(stand: Stand, namespace: str, chaos: Note, attack: str) -> None:
+def test_attack_on_the_port_affects_no_other_caller(
+    stand: Stand, namespace: str, chaos: Note, attack: str
+) -> None:
     replica = stand.replica()
     with replica, stand.asked_at(replica.port):
         before = memory_of(replica)

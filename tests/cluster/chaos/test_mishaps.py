@@ -1,4 +1,4 @@
-"""What befalls machines and their keepers: each has its behaviour, its figure, its line, its name.
+"""Operational mishaps: each has its documented behaviour, metric, log line and alert.
 
 The behaviour is docs/operate.md's; the figure is on /metrics; the line is in the log; and `doctor`
 says what is wrong.
@@ -58,8 +58,10 @@ def outcome(act: Callable[[], None]) -> str:
     return "".join(tally.failures)
 
 
-def test_a_full_disk(cluster: ControlPlane, namespace: str, tmp_path: Path, chaos: Note) -> None:
-    """What the policy wants recorded and cannot be is refused, and taken up again with room."""
+def test_full_disk_denies_writes_that_must_be_recorded(
+    cluster: ControlPlane, namespace: str, tmp_path: Path, chaos: Note
+) -> None:
+    """What the policy wants recorded and cannot be is denied, until there is space again."""
     with small_disk(tmp_path / "disk", megabytes=64) as disk:
         stand = new_stand(cluster, disk, STRICT)
         replica = stand.replica()
@@ -85,10 +87,10 @@ def test_a_full_disk(cluster: ControlPlane, namespace: str, tmp_path: Path, chao
     assert said["disk"].startswith("ill")
 
 
-def test_a_corrupt_policy(
+def test_corrupt_policy_file_keeps_the_previous_policy_in_force(
     cluster: ControlPlane, namespace: str, tmp_path: Path, chaos: Note
 ) -> None:
-    """The rules from before the change go on serving."""
+    """The policy from before the change stays in force."""
     stand = new_stand(cluster, tmp_path)
     replica, good = stand.replica(), tmp_path / "good.yaml"
     good.write_text(POLICY)
@@ -108,10 +110,10 @@ def test_a_corrupt_policy(
     assert said["rules"].startswith("ill")
 
 
-def test_an_expired_certificate(
+def test_expired_certificate_fails_guarded_writes(
     cluster: ControlPlane, namespace: str, tmp_path: Path, chaos: Note
 ) -> None:
-    """The API server trusts the webhook no longer: guarded writes are refused, saying why."""
+    """The API server trusts the webhook no longer: guarded writes fail, with the reason."""
     stand = new_stand(cluster, tmp_path)
     issue_into(stand.certificates.path, [LOOPBACK], datetime.now(UTC) - timedelta(days=91))
     replica = stand.replica()
@@ -134,8 +136,10 @@ def test_an_expired_certificate(
     assert said["certificate"] == "ill: it has expired"
 
 
-def test_a_revoked_key(cluster: ControlPlane, namespace: str, tmp_path: Path, chaos: Note) -> None:
-    """What the key stamped counts no longer; a new grant is had by asking again."""
+def test_revoked_key_invalidates_its_grants(
+    cluster: ControlPlane, namespace: str, tmp_path: Path, chaos: Note
+) -> None:
+    """What the key stamped counts no longer; a new request gets a new grant."""
     stand = new_stand(cluster, tmp_path)
     replica = stand.replica()
     responder = cluster.as_("responder")
@@ -176,7 +180,7 @@ def test_a_revoked_key(cluster: ControlPlane, namespace: str, tmp_path: Path, ch
 
 
 @pytest.mark.parametrize("hours", [26, -26], ids=["forward", "back"])
-def test_a_clock_that_jumps(
+def test_clock_jump_is_reported_and_changes_no_verdict_of_the_policy(
     hours: int,
     cluster: ControlPlane,
     namespace: str,
@@ -184,7 +188,7 @@ def test_a_clock_that_jumps(
     settable_clock: dict[str, str],
     chaos: Note,
 ) -> None:
-    """Grants end by the webhook's clock; verdicts by the rules and the chains do not care."""
+    """Grants end by the webhook's clock; verdicts by the rules and the chains are unaffected."""
     stand, clock = new_stand(cluster, tmp_path), tmp_path / "clock"
     replica = stand.replica("one", environment=settable_clock)
     write = writing(stand.objects("outsider"), namespace, "web")

@@ -88,7 +88,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_under_writes(
+def test_database_fault_under_writes_loses_no_record(
     fault: str,
     server: Server,
     cluster: ControlPlane,

@@ -76,7 +76,7 @@ def writes_of(tallies: list[Tally]) -> int:
     return sum(tally.calls for tally in tallies)
 
 
-def test_rolling_restart(stand: Stand, namespace: str, chaos: Note) -> None:
+def test_rolling_restart_fails_no_guarded_write(stand: Stand, namespace: str, chaos: Note) -> None:
     with two_replicas(stand, namespace) as (balancer, replicas, tallies):
         for _ in range(ROUNDS):
             for replica in replicas:
@@ -93,7 +93,7 @@ def test_rolling_restart(stand: Stand, namespace: str, chaos: Note) -> None:
     assert failures_of(tallies) == []
 
 
-def test_told_to_stop_while_the_service_still_sends(
+def test_sigterm_while_the_service_still_sends_fails_no_guarded_write(
     stand: Stand, namespace: str, chaos: Note
 ) -> None:
     """SIGTERM without a preStop before it: the Service learns of the end by the probe alone."""
@@ -114,7 +114,9 @@ def test_told_to_stop_while_the_service_still_sends(
     assert failures_of(tallies) == []
 
 
-def test_upgrade_to_another_version(stand: Stand, namespace: str, chaos: Note) -> None:
+def test_upgrade_to_another_version_fails_no_guarded_write(
+    stand: Stand, namespace: str, chaos: Note
+) -> None:
     new = stand.folder / "new"
     another_version(new, "99.0.0")
     environment = {"PYTHONPATH": str(new), "PYTHONSAFEPATH": "1"}
@@ -150,8 +152,10 @@ def version_of(replica: Webhook) -> str:
     return found[1].decode() if found else ""
 
 
-def test_a_worker_killed(stand: Stand, namespace: str, chaos: Note) -> None:
-    """What it was being asked at that moment is all that fails: nobody is asked twice."""
+def test_killed_worker_fails_only_the_calls_it_was_answering(
+    stand: Stand, namespace: str, chaos: Note
+) -> None:
+    """No call is sent a second time."""
     chance = random.Random(20260303)  # noqa: S311 - the same order every time
     with two_replicas(stand, namespace) as (_, replicas, tallies):
         for replica in replicas * ROUNDS:
@@ -168,8 +172,9 @@ def test_a_worker_killed(stand: Stand, namespace: str, chaos: Note) -> None:
     assert_only_calls_failed(tallies)
 
 
-def test_a_replica_killed(stand: Stand, namespace: str, chaos: Note) -> None:
-    """Calls fail until the Service has noticed, and none from then on."""
+def test_killed_replica_fails_calls_only_until_the_service_notices(
+    stand: Stand, namespace: str, chaos: Note
+) -> None:
     noticing = 0
     with two_replicas(stand, namespace) as (balancer, replicas, tallies):
         for replica in replicas * ROUNDS:

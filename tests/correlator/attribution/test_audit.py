@@ -56,9 +56,9 @@ THE_STORY = [
 ]
 
 
-class TestTheRecordedStory:
+class TestRecordedAuditLog:
     @pytest.mark.parametrize(("kind", "name", "path", "way", "who"), THE_STORY)
-    def test_each_field_has_its_writer(
+    def test_each_field_is_attributed_to_its_writer(
         self, kind: str, name: str, path: str, way: Way, who: str
     ) -> None:
         account = told(in_the_end(kind, name, path))
@@ -67,7 +67,7 @@ class TestTheRecordedStory:
         assert account.why.endswith(f": {who}, from 127.0.0.1")
 
     @pytest.mark.parametrize(("kind", "name", "path", "way", "who"), THE_STORY)
-    def test_no_level_gives_a_wrong_name(
+    def test_audit_level_without_bodies_gives_no_wrong_name(
         self, kind: str, name: str, path: str, way: Way, who: str
     ) -> None:
         for left_out in ((), ("responseObject",), BODIES):
@@ -78,28 +78,28 @@ class TestTheRecordedStory:
                 assert (account.write.way, account.write.actor) == (way, who)
 
     @pytest.mark.parametrize(("path", "proven"), [(IMAGE, True), (REPLICAS, False)])
-    def test_a_patchs_body_and_managed_fields_are_proof_enough(
+    def test_patch_body_and_managed_fields_prove_the_writer(
         self, path: str, *, proven: bool
     ) -> None:
-        """But not of a scale: its managedFields entry has no time."""
+        """Not of a scale: its managedFields entry has no time."""
         account = told(in_the_end("Deployment", "web", path), "responseObject")
         assert account is not None
         assert (account.proven, account.write.actor) == (proven, "developer")
 
-    def test_without_bodies_the_write_is_told_and_nobody_named(self) -> None:
+    def test_write_without_bodies_is_reported_without_an_actor(self) -> None:
         account = told(in_the_end("Deployment", "web", IMAGE), *BODIES)
         assert account is not None
         assert not account.proven
         assert account.why.startswith("perhaps the webhook failed open at ")
         assert "developer" not in account.why
 
-    def test_a_write_that_was_recorded_names_its_record(self) -> None:
+    def test_recorded_write_names_its_record(self) -> None:
         account = told(in_the_end("Deployment", "web", LEVEL))
         assert account is not None
         assert (account.proven, account.write.way) == (True, Way.RECORDED)
         assert len(account.write.records) == 1
 
-    def test_an_object_that_is_gone_was_deleted_by_somebody(self) -> None:
+    def test_missing_object_is_attributed_to_its_deletion(self) -> None:
         gone = Drifted(
             "test", Ref("apps", "v1", "Deployment", "shop", "old"), parse_path("/"), {}, ABSENT
         )
@@ -111,7 +111,7 @@ class TestTheRecordedStory:
             "lead",
         )
 
-    def test_what_the_reconciler_applied_is_not_put_down_to_a_person(self) -> None:
+    def test_field_applied_by_the_reconciler_is_not_attributed_to_a_person(self) -> None:
         account = told(in_the_end("Deployment", "web", "/metadata/annotations/example.com~1team"))
         assert account is not None
         assert account.write.way is Way.TRUSTED
@@ -156,20 +156,20 @@ FIELD = drifted(REPLICAS, 8)
 
 
 class TestProof:
-    def test_a_write_that_changed_the_field_to_what_is_live(self) -> None:
+    def test_write_that_set_the_live_value_is_proven(self) -> None:
         assert proven(FIELD, wrote(2, 8), wrote(1, 3)) is True
 
-    def test_one_that_repeats_what_was_there_did_not(self) -> None:
+    def test_write_that_repeats_the_value_is_not_the_cause(self) -> None:
         first = wrote(1, 8, actor="responder", user="responder")
         account = account_of(FIELD, [wrote(2, 8), first, wrote(0, 3)])
         assert account is not None
         assert account.write is first
 
-    def test_a_replacement_proves_nothing_without_what_was_before(self) -> None:
+    def test_replacement_proves_nothing_without_the_old_value(self) -> None:
         assert proven(FIELD, wrote(2, 8, act=Act.REPLACE)) is None
         assert proven(FIELD, wrote(2, 8, act=Act.REPLACE), wrote(1, 3)) is True
 
-    def test_nor_does_one_who_applies(self) -> None:
+    def test_apply_proves_nothing_without_the_old_value(self) -> None:
         applied = a_deployment(8, entry(2, operation="Apply"))
         assert proven(FIELD, wrote(2, 8, after=applied)) is None
         assert proven(FIELD, wrote(2, 8, after=applied), wrote(1, 3)) is True
@@ -184,34 +184,34 @@ class TestProof:
         ],
         ids=["of another second", "another manager", "not alone", "wiped"],
     )
-    def test_managed_fields_must_agree(self, after: Object) -> None:
-        """Somebody whom the log left out may have set it before."""
+    def test_proof_fails_when_managed_fields_disagree(self, after: Object) -> None:
+        """A writer that the log left out may have set it before."""
         assert proven(FIELD, wrote(2, 8, after=after), wrote(1, 3)) is False
 
-    def test_so_must_the_request(self) -> None:
-        """A mutating webhook, or somebody whom the log left out, set it."""
+    def test_proof_fails_when_the_request_does_not_set_the_field(self) -> None:
+        """A mutating webhook, or a writer that the log left out, set it."""
         silent = wrote(2, 8, sent={"metadata": {"labels": {"a": "b"}}})
         assert proven(FIELD, silent, wrote(1, 3)) is False
 
-    def test_where_another_value_was_left_nobody_is_named(self) -> None:
+    def test_later_write_of_another_value_leaves_no_actor(self) -> None:
         assert proven(FIELD, wrote(2, 5), wrote(1, 8), wrote(0, 3)) is None
 
-    def test_an_object_of_the_same_name_is_another_one(self) -> None:
+    def test_write_to_another_uid_proves_nothing(self) -> None:
         assert proven(FIELD, wrote(2, 8, uid="another")) is None
 
-    def test_the_scale_of_another_field_says_nothing(self) -> None:
+    def test_scale_does_not_explain_another_field(self) -> None:
         scale = wrote(3, 4, subresource="scale", after={"spec": {"replicas": 4}})
         image = drifted(IMAGE, "web:2")
         assert account_of(image, [scale]) is None
 
-    def test_a_scale_is_known_by_the_live_object(self) -> None:
+    def test_scale_is_proven_by_the_managed_fields_of_the_live_object(self) -> None:
         scale = wrote(2, 8, subresource="scale", manager="kubectl", after={"spec": {"replicas": 8}})
         held = drifted(REPLICAS, 8, holders=(held_by("kubectl", 2, subresource="scale"),))
         assert proven(held, scale, wrote(1, 3)) is True
         assert proven(held, scale) is False
         assert proven(FIELD, scale, wrote(1, 3)) is False
 
-    def test_a_removal_must_be_said(self) -> None:
+    def test_removal_is_proven_only_by_a_request_that_removes_the_field(self) -> None:
         gone, after = drifted(REPLICAS), a_deployment(3)
         del after["spec"]["replicas"]
         said = wrote(2, 0, sent={"spec": {"replicas": None}}, after=after)
@@ -220,12 +220,12 @@ class TestProof:
         assert proven(gone, unsaid, wrote(1, 3)) is False
 
 
-class TestWithoutAnswers:
+class TestWithoutResponseObjects:
     """Level Request: the live object's managedFields must do."""
 
     HELD = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 2),))
 
-    def test_the_body_and_the_second_are_proof(self) -> None:
+    def test_request_body_and_time_of_managed_fields_are_proof(self) -> None:
         assert proven(self.HELD, wrote(2, 8, after=None, uid="")) is True
 
     @pytest.mark.parametrize(
@@ -237,16 +237,18 @@ class TestWithoutAnswers:
         ],
         ids=["another manager", "a replacement", "no body"],
     )
-    def test_less_is_not(self, write: AuditedWrite) -> None:
+    def test_request_without_matching_manager_act_or_body_is_no_proof(
+        self, write: AuditedWrite
+    ) -> None:
         assert proven(self.HELD, write) is False
 
-    def test_whoever_wrote_later_did_not_touch_it(self) -> None:
+    def test_later_write_without_a_body_is_not_the_cause(self) -> None:
         later = wrote(5, 0, after=None, sent=ABSENT, actor="outsider")
         account = account_of(self.HELD, [later, wrote(2, 8, after=None)])
         assert account is not None
         assert account.write.actor == "lead"
 
-    def test_another_second_is_another_write(self) -> None:
+    def test_write_at_another_second_proves_nothing(self) -> None:
         assert proven(self.HELD, wrote(1, 8, after=None, sent=ABSENT)) is None
 
 
@@ -273,9 +275,7 @@ LABEL = "/metadata/labels/a~1b"
         (ABSENT, REPLICAS, 8, False),
     ],
 )  # fmt: skip
-def test_whether_a_request_sets_a_field(
-    sent: object, path: str, value: object, *, expected: bool
-) -> None:
+def test_request_sets_a_field(sent: object, path: str, value: object, *, expected: bool) -> None:
     assert is_set_by_request(sent, parse_path(path), value) is expected
 
 
@@ -290,5 +290,5 @@ def test_whether_a_request_sets_a_field(
         ([{"op": "remove", "path": "/spec/paused"}], REPLICAS, False),
     ],
 )
-def test_whether_a_request_removes_a_field(sent: object, path: str, *, expected: bool) -> None:
+def test_request_removes_a_field(sent: object, path: str, *, expected: bool) -> None:
     assert is_removed_by_request(sent, parse_path(path)) is expected

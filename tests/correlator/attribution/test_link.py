@@ -29,7 +29,7 @@ def linked(field: Drifted, *newest_first: Attempt, **known: Any) -> Link:  # noq
 
 
 class TestExplained:
-    def test_the_write_that_set_the_live_value_is_the_cause(self) -> None:
+    def test_write_that_set_the_live_value_is_the_cause(self) -> None:
         write = wrote(1, REPLICAS, old=3, new=8, ticket="INC-42", grant="g1")
         found = linked(drifted(REPLICAS, 8), write)
         assert (found.state, found.actor, found.records) == (
@@ -40,50 +40,50 @@ class TestExplained:
         assert (found.ticket, found.grant, found.time) == ("INC-42", "g1", at(1))
         assert found.confidence is Confidence.LIKELY
 
-    def test_managed_fields_that_agree_make_it_certain(self) -> None:
+    def test_agreeing_managed_fields_make_the_link_certain(self) -> None:
         field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 1),))
         found = linked(field, wrote(1, REPLICAS, new=8, manager="kubectl-edit"))
         assert found.confidence is Confidence.CERTAIN
 
-    def test_so_does_the_audit_log(self) -> None:
+    def test_agreeing_audit_log_makes_the_link_certain(self) -> None:
         write = wrote(1, REPLICAS, new=8)
         witness = Witness(user="responder", stored=True)
         found = linked(drifted(REPLICAS, 8), write, witnesses={write.id: witness})
         assert (found.confidence, found.impersonator) == (Confidence.CERTAIN, "")
 
-    def test_a_witness_that_does_not_tell_proves_nothing(self) -> None:
+    def test_audit_event_without_an_outcome_leaves_the_link_likely(self) -> None:
         write = wrote(1, REPLICAS, new=8)
         witness = Witness(user="responder", stored=None)
         found = linked(drifted(REPLICAS, 8), write, witnesses={write.id: witness})
         assert (found.state, found.confidence) == (State.EXPLAINED, Confidence.LIKELY)
 
-    def test_the_audit_log_unmasks_who_posed_as_somebody_else(self) -> None:
+    def test_impersonator_is_named_by_the_audit_log(self) -> None:
         write = wrote(1, REPLICAS, new=8, actor="responder")
         witness = Witness(user="outsider", stored=True)
         found = linked(drifted(REPLICAS, 8), write, witnesses={write.id: witness})
         assert (found.actor, found.impersonator) == ("responder", "outsider")
 
-    def test_a_scale_names_no_manager_and_is_known_by_its_subresource(self) -> None:
+    def test_scale_without_a_manager_is_matched_by_its_subresource(self) -> None:
         field = drifted(REPLICAS, 8, holders=(scaled_by("kubectl"),))
         found = linked(field, wrote(1, REPLICAS, new=8, manager="", subresource="scale"))
         assert (found.actor, found.confidence) == ("responder", Confidence.LIKELY)
 
-    def test_a_reconciler_that_keeps_a_held_field_does_not_speak_against_it(self) -> None:
+    def test_held_field_stays_explained_after_the_reconciler_applied_it(self) -> None:
         field = drifted(REPLICAS, 8, holders=(FLUX_AT_5,), owner_managers=FLUX, generation=4)
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9), generation=4)
         assert linked(field, write).state is State.EXPLAINED
 
-    def test_a_write_to_something_above_the_field_explains_it(self) -> None:
+    def test_write_to_a_parent_explains_the_field(self) -> None:
         items = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
         field = drifted(f"{ENV}[name=B]", {"name": "B", "value": "2"}, declared=ABSENT)
         assert linked(field, wrote(1, ENV, new=items)).state is State.EXPLAINED
 
-    def test_a_removed_field_is_explained_by_its_removal(self) -> None:
+    def test_recorded_removal_explains_a_missing_field(self) -> None:
         field = drifted("/spec/paused", ABSENT, declared=True, generation=4)
         removal = wrote(1, "/spec/paused", old=True, generation=4)
         assert linked(field, removal).actor == "responder"
 
-    def test_several_writes_to_parts_explain_it_together(self) -> None:
+    def test_writes_to_parts_explain_the_field_together(self) -> None:
         live = {"name": "B", "value": "2"}
         field = drifted(f"{ENV}[name=B]", live, declared=ABSENT)
         added = wrote(1, f"{ENV}[name=B]", new={"name": "B", "value": "1"}, actor="developer")
@@ -91,28 +91,28 @@ class TestExplained:
         found = linked(field, changed, added)
         assert (found.records, found.actor) == ((changed.id, added.id), "responder")
 
-    def test_parts_that_lead_back_to_what_git_says_explain_it(self) -> None:
+    def test_writes_to_parts_that_lead_back_to_the_declared_value_explain_it(self) -> None:
         field = drifted("/spec/strategy", {"type": "Recreate"}, declared={"type": "RollingUpdate"})
         part = wrote(1, "/spec/strategy/type", old="RollingUpdate", new="Recreate")
         assert linked(field, part).state is State.EXPLAINED
 
-    def test_a_denied_attempt_explains_nothing_and_hides_nothing(self) -> None:
+    def test_denied_attempt_does_not_hide_the_cause(self) -> None:
         admitted = wrote(1, REPLICAS, new=8)
         denied = wrote(2, REPLICAS, new=9, verdict="deny", actor="developer")
         assert linked(drifted(REPLICAS, 8), denied, admitted).actor == "responder"
 
-    def test_a_write_that_was_not_stored_explains_nothing_and_hides_nothing(self) -> None:
+    def test_write_that_was_not_stored_does_not_hide_the_cause(self) -> None:
         first, refused = wrote(1, REPLICAS, new=8), wrote(2, REPLICAS, new=9, actor="developer")
         witness = Witness(user="developer", stored=False)
         found = linked(drifted(REPLICAS, 8), refused, first, witnesses={refused.id: witness})
         assert found.actor == "responder"
 
-    def test_a_masked_value_is_recognised(self) -> None:
+    def test_masked_value_explains_the_field(self) -> None:
         masked = MASKS.mask("/data/token", "c2VjcmV0", at(1))
         field = drifted("/data/token", "c2VjcmV0", declared="b2xk")
         assert linked(field, wrote(1, "/data/token", new_masked=masked)).state is State.EXPLAINED
 
-    def test_a_cut_value_is_recognised_by_its_digest(self) -> None:
+    def test_cut_value_explains_the_field_by_its_digest(self) -> None:
         live = "x" * 9000
         encoded = f'"{live}"'.encode()
         cut = Cut(len(encoded), hashlib.sha256(encoded).hexdigest())
@@ -126,7 +126,7 @@ class TestExplained:
         assert (found.actor, found.confidence) == ("responder", Confidence.CERTAIN)
 
 
-class TestNoName:
+class TestUnexplained:
     @pytest.mark.parametrize(
         ("why", "history"),
         [
@@ -154,7 +154,7 @@ class TestNoName:
             pytest.param(
                 "a hidden value, and the key that it is masked with is not at hand",
                 (wrote(1, REPLICAS, new_masked="unknown-key:00"),),
-                id="masked with a key that is gone",
+                id="masked with a deleted key",
             ),
             pytest.param(
                 "what contains the field, and keeps only a digest of it",
@@ -176,43 +176,45 @@ class TestNoName:
             ),
         ],
     )
-    def test_where_the_evidence_ends(self, why: str, history: tuple[Attempt, ...]) -> None:
+    def test_field_without_a_matching_record_is_unexplained(
+        self, why: str, history: tuple[Attempt, ...]
+    ) -> None:
         found = linked(drifted(REPLICAS, 8), *history)
         assert (found.state, found.actor, found.records) == (State.UNEXPLAINED, "", ())
         assert why in found.why
 
-    def test_another_manager_in_the_live_object_speaks_against_the_record(self) -> None:
+    def test_another_manager_in_the_live_object_contradicts_the_record(self) -> None:
         field = drifted(REPLICAS, 8, holders=(held_by("kubectl-patch", 5),))
         found = linked(field, wrote(1, REPLICAS, new=8, manager="kubectl-edit"))
         assert (found.state, found.actor) == (State.UNEXPLAINED, "")
         assert "managedFields name kubectl-patch" in found.why
 
-    def test_what_was_written_before_recording_began_is_said_to_be(self) -> None:
+    def test_write_before_the_first_record_is_the_reason(self) -> None:
         field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", -90),))
         assert "before recording began" in linked(field).why
 
-    def test_a_ledger_without_records_of_the_cluster_is_said_to_be(self) -> None:
+    def test_ledger_without_records_of_the_cluster_is_the_reason(self) -> None:
         assert "holds no records" in linked(drifted(REPLICAS, 8), records_since=None).why
 
-    def test_a_time_in_which_writes_passed_unseen_is_named(self) -> None:
+    def test_period_of_unrecorded_writes_is_the_reason(self) -> None:
         gap = Unseen(at(0), at(10), "the webhook failed open")
         field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 5),))
         assert linked(field, unseen=(gap,)).why.startswith("the webhook failed open at that time")
 
-    def test_an_object_that_was_there_again_after_its_deletion(self) -> None:
+    def test_deletion_does_not_explain_an_object_that_was_recreated_since(self) -> None:
         gone = drifted("/", ABSENT, ref=Ref("apps", "v1", "Deployment", "shop", "web"))
         deletion = wrote(1, REPLICAS, operation="DELETE", changes=(), object_uid="first")
         later = wrote(2, REPLICAS, new=8, object_uid="second", verdict="deny")
         assert linked(gone, later, deletion).state is State.UNEXPLAINED
 
-    def test_a_value_that_git_and_the_record_both_lack(self) -> None:
+    def test_value_in_neither_git_nor_record_is_unexplained(self) -> None:
         field = drifted(f"{ENV}[name=B]", {"name": "B", "value": "3"}, declared=ABSENT)
         added = wrote(1, f"{ENV}[name=B]", new={"name": "B", "value": "1"})
         assert linked(field, added).state is State.UNEXPLAINED
 
 
-class TestMovedOn:
-    """The record set the live value; whether anybody changed it and put it back is the question."""
+class TestWritesAfterTheRecord:
+    """The record set the live value; perhaps another write changed it and set it again."""
 
     EDIT_AT_5 = held_by("kubectl-edit", 5)
     HOTFIX = wrote(1, REPLICAS, new=8, manager="kubectl-edit")
@@ -220,51 +222,51 @@ class TestMovedOn:
     def found(self, *later: Attempt, write: Attempt = HOTFIX, **differing: Any) -> Link:  # noqa: ANN401
         return linked(drifted(REPLICAS, 8, **{"owner_managers": FLUX} | differing), *later, write)
 
-    def test_a_manager_that_wrote_again_on_record_still_holds_the_first_value(self) -> None:
+    def test_later_recorded_write_of_the_manager_leaves_the_link_likely(self) -> None:
         again = wrote(5, "/spec/paused", new=True, manager="kubectl-edit", actor="lead")
         holders = (self.EDIT_AT_5,)
         found = self.found(again, holders=holders, entries=holders)
         assert (found.actor, found.confidence) == ("responder", Confidence.LIKELY)
 
-    def test_one_that_wrote_again_without_a_record_may_have_restored_the_value(self) -> None:
+    def test_later_unrecorded_write_of_the_manager_leaves_no_actor(self) -> None:
         found = self.found(holders=(self.EDIT_AT_5,), entries=(self.EDIT_AT_5,))
         assert found.state is State.UNEXPLAINED
         assert "kubectl-edit wrote to the object at 2026-03-01T12:05:00Z" in found.why
 
-    def test_an_owner_that_wrote_in_between_may_have_reverted_it(self) -> None:
+    def test_write_of_the_owner_in_between_leaves_no_actor(self) -> None:
         again = wrote(7, "/spec/paused", new=True, manager="kubectl-edit")
         holders = (held_by("kubectl-edit", 7),)
         found = self.found(again, holders=holders, entries=(*holders, FLUX_AT_5))
         assert found.state is State.UNEXPLAINED
         assert "kustomize-controller wrote to the object" in found.why
 
-    def test_a_scale_that_was_reverted_may_have_been_repeated(self) -> None:
+    def test_scale_before_a_write_of_the_owner_leaves_no_actor(self) -> None:
         write = wrote(1, REPLICAS, new=8, manager="", subresource="scale")
         scaled = scaled_by("kubectl")
         found = self.found(write=write, holders=(scaled,), entries=(scaled, FLUX_AT_5))
         assert found.state is State.UNEXPLAINED
 
-    def test_one_that_was_scaled_away_and_back_unseen_is_nobodys(self) -> None:
+    def test_scale_followed_by_unrecorded_generations_leaves_no_actor(self) -> None:
         write = wrote(1, REPLICAS, new=8, manager="", subresource="scale", generation=4)
         entries = (scaled_by("kubectl"),)
         twice = self.found(write=write, holders=entries, entries=entries, generation=6)
         assert "spec was written 2 more times" in twice.why
         assert self.found(write=write, holders=entries, entries=entries, generation=4).actor
 
-    def test_unless_the_entry_is_of_that_very_second(self) -> None:
+    def test_entry_of_the_same_second_makes_the_link_certain(self) -> None:
         holders = (held_by("kubectl-edit", 1),)
         found = self.found(holders=holders, entries=(*holders, FLUX_AT_5))
         assert found.confidence is Confidence.CERTAIN
 
-    def test_an_owner_that_applied_the_value_itself_is_not_mistaken_for_a_person(self) -> None:
+    def test_value_applied_by_the_owner_is_not_attributed_to_a_person(self) -> None:
         assert self.found(holders=(FLUX_AT_5,)).state is State.UNEXPLAINED
 
-    def test_nor_is_one_that_wrote_after_the_grant_had_ended(self) -> None:
+    def test_value_applied_by_the_owner_after_the_grant_is_not_attributed_to_a_person(self) -> None:
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(3))
         assert self.found(write=write, holders=(FLUX_AT_5,)).state is State.UNEXPLAINED
 
-    def test_a_value_that_is_gone_may_have_been_there_again(self) -> None:
-        """Somebody set it, and took it away again: with it went all that managedFields had."""
+    def test_removal_followed_by_unrecorded_generations_leaves_no_actor(self) -> None:
+        """Somebody may have set it and removed it again, and managedFields do not show it."""
         removal = wrote(1, f"{ENV}[name=A]", old={"name": "A"}, generation=4)
         noted = wrote(2, "/metadata/annotations/note", new="x", generation=4)
         field = drifted(f"{ENV}[name=A]", ABSENT, declared={"name": "A"}, generation=6)
@@ -280,17 +282,21 @@ class TestMovedOn:
             pytest.param(6, {"entries": (Entry("Apply", manager="kubectl"),)}, id="a mere repeat"),
         ],
     )
-    def test_but_not_where(self, live: int, differing: dict[str, Any]) -> None:
+    def test_removal_with_every_later_write_accounted_for_names_its_actor(
+        self, live: int, differing: dict[str, Any]
+    ) -> None:
         assert self.removed(live, **differing).actor == "responder"
 
     @pytest.mark.parametrize(
         ("live", "differing"),
         [
-            pytest.param(9, {"entries": (scaled_by("autoscaler"),)}, id="somebody scales it"),
-            pytest.param(0, {}, id="nobody counts"),
+            pytest.param(
+                9, {"entries": (scaled_by("autoscaler"),)}, id="scaled since by an autoscaler"
+            ),
+            pytest.param(0, {}, id="no generation"),
         ],
     )
-    def test_a_removal_that_cannot_be_told_from_a_second_one(
+    def test_removal_with_unknown_later_writes_leaves_no_actor(
         self, live: int, differing: dict[str, Any]
     ) -> None:
         found = self.removed(live, **differing)
@@ -304,42 +310,42 @@ class TestMovedOn:
         lost = {"declared": {"name": "A"}, "generation": generation}
         return linked(drifted(f"{ENV}[name=A]", ABSENT, **lost, **differing), *later, removal)
 
-    def test_an_extension_counts(self) -> None:
+    def test_extended_grant_explains_a_value_kept_by_the_owner(self) -> None:
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(3), generation=4)
         more = wrote(2, "/", changes=(), grant="g1", grant_act="extended", grant_expires=at(9))
         found = self.found(more, write=write, holders=(FLUX_AT_5,), generation=4)
         assert found.actor == "responder"
 
-    def test_what_the_owner_kept_it_may_have_taken_from_somebody_else(self) -> None:
-        """Whoever scaled away and back in between has left nothing: Flux owns it now."""
+    def test_value_kept_by_the_owner_after_unrecorded_generations_leaves_no_actor(self) -> None:
+        """A scale to another value and back leaves no trace: Flux owns the field now."""
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9), generation=4)
         assert self.found(write=write, holders=(FLUX_AT_5,), generation=5).actor == "responder"
         found = self.found(write=write, holders=(FLUX_AT_5,), generation=6)
         assert (found.state, found.actor) == (State.UNEXPLAINED, "")
         assert "made it so, but nothing is left" in found.why
 
-    def test_one_who_repeated_the_value_speaks_against_nobody(self) -> None:
+    def test_write_that_repeats_the_value_does_not_contradict_the_record(self) -> None:
         holders = (held_by("kubectl-edit", 5), held_by("kubectl-annotate", -5))
         again = wrote(5, "/spec/paused", new=True, manager="kubectl-edit")
         assert self.found(again, holders=holders, entries=holders).actor == "responder"
 
-    def test_somebody_elses_apply_is_no_keeping(self) -> None:
+    def test_apply_of_another_manager_contradicts_the_record(self) -> None:
         write = wrote(1, REPLICAS, new=8, grant="g1", grant_expires=at(9))
         found = self.found(write=write, holders=(held_by("kubectl", 5, "Apply"),))
         assert found.state is State.UNEXPLAINED
 
-    def test_an_entry_from_before_the_record_says_that_it_was_not_stored(self) -> None:
+    def test_entry_older_than_the_record_contradicts_it(self) -> None:
         holders = (held_by("kubectl-patch", -5),)
         assert self.found(holders=holders, entries=holders).state is State.UNEXPLAINED
 
-    def test_what_was_removed_the_owner_may_have_put_back(self) -> None:
+    def test_removal_before_a_write_of_the_owner_leaves_no_actor(self) -> None:
         field = drifted(REPLICAS, ABSENT, entries=(FLUX_AT_5,), owner_managers=FLUX, generation=4)
         found = linked(field, wrote(1, REPLICAS, old=3, generation=4))
         assert found.state is State.UNEXPLAINED
         assert "kustomize-controller wrote to the object" in found.why
 
     @pytest.mark.parametrize("path", ["/metadata/labels/team", "/data/level", "/"])
-    def test_what_has_no_generation_may_have_been_removed_again(self, path: str) -> None:
+    def test_removal_of_a_field_without_generation_leaves_no_actor(self, path: str) -> None:
         ref = Ref("apps", "v1", "Deployment", "shop", "web", "" if path == "/" else "0b6f9e0c")
         operation = "DELETE" if path == "/" else "UPDATE"
         removal = wrote(1, path, old="x", operation=operation, generation=4)
@@ -349,55 +355,55 @@ class TestMovedOn:
 
 
 class TestReasons:
-    def test_a_part_of_what_nobody_recorded(self) -> None:
+    def test_record_of_a_part_leaves_the_rest_unexplained(self) -> None:
         field = drifted(f"{ENV}[name=B]", {"name": "B", "value": "2"}, declared=ABSENT)
         found = linked(field, wrote(1, f"{ENV}[name=B]/value", old="1", new="2"))
         assert found.state is State.UNEXPLAINED
         assert "changed a part of it; how the rest came there is not on record" in found.why
 
-    def test_what_was_pruned_is_said_to_be(self) -> None:
+    def test_pruned_records_are_the_reason(self) -> None:
         field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", -90),))
         found = linked(field, records_since=at(-99), pruned_before=at(-80))
         assert "records from before 2026-03-01 10:40:00 UTC were pruned" in found.why
 
-    def test_what_the_owner_applied_is_said_to_be(self) -> None:
+    def test_apply_of_the_owner_is_the_reason(self) -> None:
         found = linked(drifted(REPLICAS, 8, holders=(FLUX_AT_5,), owner_managers=FLUX))
         assert found.why == "its owner applied it: field manager kustomize-controller holds it"
 
-    def test_a_status_is_for_the_objects_controller_to_report(self) -> None:
+    def test_status_is_delegated_to_the_controller_of_the_object(self) -> None:
         found = linked(drifted("/status/phase", "Failed"))
         assert found.state is State.DELEGATED
         assert found.evidence == ("a status is for the object's controller to report",)
 
-    def test_a_finding_that_names_no_object_gets_no_name(self) -> None:
+    def test_finding_without_a_uid_gets_no_actor(self) -> None:
         field = drifted(REPLICAS, 8, ref=Ref("apps", "v1", "Deployment", "shop", "web"))
         found = linked(field, wrote(1, REPLICAS, new=8))
         assert found.actor == ""
         assert "was not told" in found.why
 
     @pytest.mark.parametrize(("live", "word"), [(ABSENT, "deletion"), ({}, "creation")])
-    def test_whole_objects(self, live: Any, word: str) -> None:  # noqa: ANN401 - any value
+    def test_reason_names_the_unrecorded_creation_or_deletion(self, live: Any, word: str) -> None:  # noqa: ANN401 - any value
         uid = "" if live is ABSENT else "u"
         field = drifted("/", live, ref=Ref("apps", "v1", "Deployment", "shop", "web", uid))
         assert linked(field).why == f"no record tells of its {word}"
 
-    def test_a_record_whose_witness_is_missing(self) -> None:
+    def test_record_without_its_audit_event_leaves_no_actor(self) -> None:
         write = wrote(1, REPLICAS, new=8)
         found = linked(drifted(REPLICAS, 8), write, audited=(at(0), at(9)))
         assert found.state is State.UNEXPLAINED
         assert "its witness is missing" in found.why
 
-    def test_managed_fields_are_witness_enough(self) -> None:
+    def test_agreeing_managed_fields_replace_a_missing_audit_event(self) -> None:
         write = wrote(1, REPLICAS, new=8, manager="kubectl-edit")
         field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 1),))
         assert linked(field, write, audited=(at(0), at(9))).state is State.EXPLAINED
 
-    def test_what_the_log_does_not_cover_needs_no_witness(self) -> None:
+    def test_record_outside_of_the_audit_log_needs_no_audit_event(self) -> None:
         found = linked(drifted(REPLICAS, 8), wrote(1, REPLICAS, new=8), audited=(at(5), at(9)))
         assert found.state is State.EXPLAINED
 
 
-def test_what_several_know_comes_together() -> None:
+def test_evidence_of_several_sources_is_merged() -> None:
     gap, other = Unseen(at(0), at(1), "one"), Unseen(at(2), at(3), "other")
     ledger = Knowledge(at(-9), unseen=(gap,))
     audit = Knowledge(unseen=(other,), audited=(at(0), at(9)))
@@ -405,18 +411,18 @@ def test_what_several_know_comes_together() -> None:
 
 
 class TestDelegated:
-    def test_a_field_that_the_policy_gave_away(self) -> None:
+    def test_field_delegated_by_the_policy_is_delegated(self) -> None:
         holder = held_by("kube-controller-manager", 5, subresource="scale")
         field = drifted(REPLICAS, 8, delegate="hpa", holders=(holder,))
         found = linked(field, wrote(1, REPLICAS, new=5))
         assert (found.state, found.manager) == (State.DELEGATED, "kube-controller-manager")
         assert found.evidence == ("the policy delegates /spec/replicas to hpa",)
 
-    def test_a_persons_write_to_it_still_has_a_name(self) -> None:
+    def test_recorded_write_to_a_delegated_field_names_its_actor(self) -> None:
         field = drifted(REPLICAS, 8, delegate="hpa")
         assert linked(field, wrote(1, REPLICAS, new=8)).actor == "responder"
 
-    def test_the_autoscaler_may_choose_the_value_that_a_person_chose_before(self) -> None:
+    def test_value_held_by_the_autoscaler_is_delegated_despite_an_equal_record(self) -> None:
         holder = held_by("kube-controller-manager", 5, subresource="scale")
         field = drifted(REPLICAS, 8, delegate="hpa", holders=(holder,))
         write = wrote(1, REPLICAS, new=8, manager="kubectl-edit")
@@ -431,12 +437,12 @@ def test_history_is_read_only_as_far_as_needed() -> None:
     assert link(drifted(REPLICAS, 8), history(), SINCE_LONG).state is State.EXPLAINED
 
 
-def test_times_of_managed_fields_are_whole_seconds_of_another_clock() -> None:
+def test_times_of_managed_fields_are_compared_with_a_tolerance() -> None:
     write = wrote(1, REPLICAS, new=8, manager="kubectl-edit", time=at(1) + timedelta(seconds=1.9))
     field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 1),))
     assert linked(field, write).confidence is Confidence.CERTAIN
 
 
-def test_a_change_that_is_listed_decides_whatever_was_not() -> None:
+def test_listed_change_explains_the_field_despite_unlisted_ones() -> None:
     write = wrote(1, REPLICAS, unlisted=9, changes=(ChangedField(path=REPLICAS, new=8),))
     assert linked(drifted(REPLICAS, 8), write).state is State.EXPLAINED

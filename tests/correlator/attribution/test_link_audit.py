@@ -1,4 +1,4 @@
-"""What the audit log adds to a link: who posed, whether it was stored, what got past the door."""
+"""What the audit log adds to a link: the impersonator, whether it was stored, and bypasses."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -28,7 +28,7 @@ def linked(
     return link(field, attempts, known)
 
 
-def test_who_got_past_the_door_is_named_and_it_stays_unexplained() -> None:
+def test_bypassing_actor_is_named_and_the_field_stays_unexplained() -> None:
     found = linked(drifted(REPLICAS, 8), wrote(2, 8), BEFORE)
     assert (found.state, found.actor, found.source) == (State.UNEXPLAINED, "lead", "10.0.0.7")
     assert found.why.startswith("bypassed by the emergency group at ")
@@ -36,26 +36,26 @@ def test_who_got_past_the_door_is_named_and_it_stays_unexplained() -> None:
     assert found.evidence[0] == "audit event audit-2 shows the write"
 
 
-def test_who_posed_as_somebody_is_unmasked() -> None:
+def test_impersonator_of_a_bypassing_write_is_named() -> None:
     found = linked(drifted(REPLICAS, 8), wrote(2, 8, user="outsider"), BEFORE)
     assert (found.actor, found.impersonator) == ("lead", "outsider")
 
 
-def test_what_is_not_proven_has_no_name() -> None:
+def test_unproven_bypass_names_no_actor() -> None:
     silent = wrote(2, 8, sent={"metadata": {}})
     found = linked(drifted(REPLICAS, 8), silent, BEFORE)
     assert (found.actor, found.impersonator, found.source) == ("", "", "")
     assert "lead" not in found.why
 
 
-def test_a_record_that_explains_it_comes_first() -> None:
+def test_explaining_record_takes_precedence_over_the_audit_log() -> None:
     attempt = recorded(3, REPLICAS, new=8)
     found = linked(drifted(REPLICAS, 8), wrote(2, 8), BEFORE, attempts=(attempt,))
     assert (found.state, found.actor) == (State.EXPLAINED, "responder")
 
 
-def test_but_not_before_somebody_who_set_the_same_value_later() -> None:
-    """The emergency group scaled away and back: nothing but the log can know."""
+def test_later_bypass_to_the_same_value_takes_precedence_over_the_record() -> None:
+    """The emergency group scaled to another value and back: only the log knows."""
     attempt = recorded(2, REPLICAS, old=3, new=8, manager="", subresource="scale")
     mine = wrote(2, 8, way=Way.RECORDED, records=(attempt.id,))
     away, back = wrote(3, 10), wrote(4, 8)
@@ -64,7 +64,7 @@ def test_but_not_before_somebody_who_set_the_same_value_later() -> None:
     assert found.why.startswith("bypassed by the emergency group at ")
 
 
-def test_nor_where_somebody_may_have() -> None:
+def test_possible_later_bypass_leaves_no_actor() -> None:
     attempt = recorded(2, REPLICAS, old=3, new=8)
     mine = wrote(2, 8, way=Way.RECORDED, records=(attempt.id,))
     away, back = wrote(3, 10), wrote(4, 8, sent={"metadata": {}})
@@ -77,7 +77,7 @@ def test_nor_where_somebody_may_have() -> None:
     ("way", "state"),
     [(Way.EMERGENCY, State.UNEXPLAINED), (Way.TRUSTED, State.DELEGATED)],
 )
-def test_a_delegated_field_that_somebody_else_set(way: Way, state: State) -> None:
+def test_delegated_field_set_by_a_bypass_is_unexplained(way: Way, state: State) -> None:
     field = drifted(REPLICAS, 8, delegate="horizontal-pod-autoscaler")
     assert linked(field, wrote(2, 8, way=way), BEFORE).state is state
 
@@ -90,12 +90,12 @@ def test_a_delegated_field_that_somebody_else_set(way: Way, state: State) -> Non
         (False, Confidence.NONE, State.UNEXPLAINED),
     ],
 )
-def test_whether_it_was_stored(
+def test_outcome_in_the_audit_log_decides_the_confidence(
     stored: bool | None,  # noqa: FBT001 - a case of the table
     confidence: Confidence,
     state: State,
 ) -> None:
-    """What the answer does not tell speaks neither for the record nor against it."""
+    """An event without an outcome speaks neither for the record nor against it."""
     attempt = recorded(1, REPLICAS, new=8)
     witnesses = {attempt.id: Witness("responder", stored, "10.0.0.7")}
     found = linked(drifted(REPLICAS, 8), attempts=(attempt,), witnesses=witnesses)
@@ -112,14 +112,14 @@ FLUX = held_by("kustomize-controller", 1, "Apply")
 @pytest.mark.parametrize(
     ("since", "who"),
     [
-        pytest.param((), "responder", id="nobody"),
-        pytest.param((Way.RECORDED,), "responder", id="a person on record"),
-        pytest.param((Way.TRUSTED,), "responder", id="its owner, repeating itself"),
-        pytest.param((Way.EMERGENCY,), "", id="the emergency group"),
-        pytest.param((Way.RECORDED, Way.FAILED_OPEN), "", id="one who was not asked, before"),
+        pytest.param((), "responder", id="no later write"),
+        pytest.param((Way.RECORDED,), "responder", id="a recorded write"),
+        pytest.param((Way.TRUSTED,), "responder", id="an apply of the owner"),
+        pytest.param((Way.EMERGENCY,), "", id="a write of the emergency group"),
+        pytest.param((Way.RECORDED, Way.FAILED_OPEN), "", id="an older write that failed open"),
     ],
 )
-def test_a_removal_needs_a_log_in_which_nobody_else_wrote_since(
+def test_removal_is_explained_only_without_later_unrecorded_writes(
     since: tuple[Way, ...], who: str
 ) -> None:
     field = drifted(LABEL, ABSENT, entries=(FLUX,))
@@ -133,13 +133,13 @@ def test_a_removal_needs_a_log_in_which_nobody_else_wrote_since(
     assert linked(field, *later, attempts=(REMOVAL,)).actor == "", "the log begins too late"
 
 
-def test_a_trusted_writer_of_whom_nothing_is_left_is_no_owner_that_repeats_itself() -> None:
+def test_later_trusted_write_without_managed_fields_leaves_a_removal_unexplained() -> None:
     later = wrote(5, way=Way.TRUSTED, manager="tidier", sent=ABSENT, after=None)
     found = linked(drifted(LABEL, ABSENT, entries=(FLUX,)), later, REMOVED, attempts=(REMOVAL,))
     assert found.state is State.UNEXPLAINED
 
 
-def test_a_deletion_needs_the_log_as_well() -> None:
+def test_deletion_is_explained_only_with_the_audit_log() -> None:
     gone = drifted("/", ABSENT, ref=Ref("apps", "v1", "Deployment", "shop", "web"))
     deletion = recorded(2, "/", operation="DELETE", changes=())
     seen = wrote(2, act=Act.DELETE, way=Way.RECORDED, records=(deletion.id,))
@@ -149,7 +149,7 @@ def test_a_deletion_needs_the_log_as_well() -> None:
     assert linked(gone, again, made, seen, attempts=(deletion,)).actor == "lead"
 
 
-def test_a_record_in_doubt_is_cleared_by_a_log_that_shows_nobody_since() -> None:
+def test_audit_log_without_later_changes_confirms_a_doubted_record() -> None:
     """The same manager wrote again, past the webhook: managedFields alone cannot tell what."""
     field = drifted(REPLICAS, 8, holders=(held_by("kubectl-edit", 5),))
     attempt = recorded(2, REPLICAS, old=3, new=8, manager="kubectl-edit")

@@ -112,11 +112,11 @@ JUDGED = [
     ),
     pytest.param(
         a_finding(CA, "Y2E=", "ZXZpbA==", by="curl", ref=HOOK), DESIRED, Cause.CONTROLLER,
-        Response.ESCALATE, id="an authority that a stranger wrote",
+        Response.ESCALATE, id="an authority that an unknown manager wrote",
     ),
     pytest.param(
         a_finding(CA, "Y2E=", ABSENT, by="", ref=HOOK), DESIRED, Cause.UNKNOWN,
-        Response.ESCALATE, id="an authority that is gone",
+        Response.ESCALATE, id="an authority that is removed",
     ),
     pytest.param(
         a_finding(CA, "Y2E=", "", by="cert-manager-cainjector", ref=HOOK), CONTROLLED,
@@ -153,7 +153,7 @@ JUDGED = [
     ),
     pytest.param(
         a_finding(by="some-operator"), DESIRED, Cause.CONTROLLER, Response.ESCALATE,
-        id="a program that nobody named",
+        id="an unknown program",
     ),
     pytest.param(
         an_orphan(), Class.ORPHAN, Cause.RECONCILIATION_FAILURE, Response.PRUNE, id="an orphan"
@@ -174,7 +174,7 @@ JUDGED = [
 
 
 @pytest.mark.parametrize(("finding", "kind", "cause", "response"), JUDGED)
-def test_the_table_of_rules(
+def test_finding_is_classified_by_the_table_of_rules(
     finding: Finding, kind: Class, cause: Cause, response: Response
 ) -> None:
     verdict = judged(finding)
@@ -190,7 +190,7 @@ def test_every_rule_has_a_name_of_its_own() -> None:
 SCALED = Scene(DEFAULT, NOW, autoscaled={("Deployment", "prod", "web"): (2, 5)})
 
 
-def test_replicas_are_an_autoscalers_where_one_targets_the_object() -> None:
+def test_replicas_of_an_autoscaled_object_are_controller_managed() -> None:
     verdict = judged(a_finding("/spec/replicas", 3, 5, by="some-operator"), SCALED)
     assert verdict.kind == Class.CONTROLLER_MANAGED
     assert verdict.suggestion == "# remove /spec/replicas of Deployment prod/web in web.yaml:1"
@@ -200,8 +200,8 @@ def test_replicas_are_an_autoscalers_where_one_targets_the_object() -> None:
     ("replicas", "by"),
     [(0, "kubectl"), (5, "kubectl"), (0, "some-operator"), (9, "kube-apiserver")],
 )
-def test_replicas_that_no_autoscaler_would_set_are_somebody_elses(replicas: int, by: str) -> None:
-    """An autoscaler rests while its object is scaled to none: that is not its work."""
+def test_replicas_outside_of_the_autoscaler_range_are_not_ignored(replicas: int, by: str) -> None:
+    """An autoscaler is inactive while its object is scaled to zero."""
     verdict = judged(a_finding("/spec/replicas", 3, replicas, by=by), SCALED)
     assert (verdict.kind, verdict.response) != (Class.CONTROLLER_MANAGED, Response.IGNORE)
 
@@ -242,7 +242,7 @@ FOLLOWED = [
 
 
 @pytest.mark.parametrize(("finding", "following", "cause"), FOLLOWED)
-def test_a_person_is_blamed_for_a_removal_only_where_it_was_there(
+def test_removal_is_attributed_to_a_person_only_if_the_field_was_applied(
     finding: Finding, following: Following, cause: Cause
 ) -> None:
     verdict = judged(finding, Scene(DEFAULT, NOW, following={FLUX: following}))
@@ -250,14 +250,14 @@ def test_a_person_is_blamed_for_a_removal_only_where_it_was_there(
 
 
 @pytest.mark.parametrize("by", ["deploy-script", "", "kustomize-controller"])
-def test_whom_records_name_is_who_did_it_whatever_the_manager_is_called(by: str) -> None:
+def test_linked_actor_is_the_cause_whatever_the_field_manager(by: str) -> None:
     link = Link(State.EXPLAINED, actor="alice", manager=by)
     verdict = judged(replace(a_finding(by=by), link=link))
     assert (verdict.kind, verdict.cause) == (Class.DESIRED_CONFIGURATION, Cause.PERSON)
     assert "by alice" in verdict.reason
 
 
-def test_a_default_that_another_program_prints_is_none_of_anybodys_doing() -> None:
+def test_default_in_an_imported_finding_is_ignored() -> None:
     finding = replace(
         a_finding("/spec/revisionHistoryLimit", ABSENT, 10, by=""), source="argocd-diff"
     )
@@ -278,7 +278,7 @@ def test_an_unfinished_rollout_is_waited_for() -> None:
     assert verdict.verify == "kubectl rollout status deployment.apps/web -n prod"
 
 
-def test_an_orphans_finalizers_are_named() -> None:
+def test_reason_for_an_orphan_names_its_finalizers() -> None:
     verdict = judged(an_orphan(finalizers=["example.com/clean-up"]))
     assert "example.com/clean-up" in verdict.reason
     assert verdict.suggestion == "kubectl delete configmap/old -n prod --dry-run=server"
@@ -294,19 +294,19 @@ KEPT: list[Object] = [
 
 
 @pytest.mark.parametrize("annotations", KEPT, ids=lambda each: next(iter(each)))
-def test_an_orphan_that_an_engine_must_keep_is_not_to_be_pruned(annotations: Object) -> None:
+def test_orphan_with_a_prune_protection_is_not_to_be_pruned(annotations: Object) -> None:
     verdict = judged(an_orphan(annotations=annotations))
     assert verdict.response == Response.ALERT
     assert verdict.suggestion == ""
     assert next(iter(annotations)) in verdict.reason
 
 
-def test_flux_keeps_an_orphan_by_a_label_too() -> None:
+def test_orphan_with_the_prune_label_of_flux_is_not_to_be_pruned() -> None:
     labels = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
     assert judged(an_orphan(labels=labels)).response == Response.ALERT
 
 
-def test_a_rule_for_argocd_names_one_field_of_one_object() -> None:
+def test_ignore_rule_for_argocd_names_one_field_of_one_object() -> None:
     assert argocd_rule(WEB, parse_path("/spec/replicas")) == (
         "ignoreDifferences:\n"
         "- group: apps\n"
@@ -318,7 +318,7 @@ def test_a_rule_for_argocd_names_one_field_of_one_object() -> None:
     )
 
 
-def test_a_rule_for_an_item_of_a_list_is_written_for_jq() -> None:
+def test_ignore_rule_for_a_list_item_is_a_jq_expression() -> None:
     finding = a_finding(SIDECAR, ABSENT, {"name": "proxy"}, by="", owner=ARGOCD)
     assert r".spec.template.spec.containers[] | select(.name == \"proxy\")" in ignore_rule(finding)
 
@@ -334,18 +334,18 @@ def test_a_rule_for_an_item_of_a_list_is_written_for_jq() -> None:
         ("/metadata/finalizers[=a]", '.metadata.finalizers[] | select(. == "a")'),
     ],
 )
-def test_a_path_for_jq(path: str, expected: str) -> None:
+def test_path_is_rendered_for_jq(path: str, expected: str) -> None:
     assert jq_path(parse_path(path)) == expected
 
 
-def test_flux_is_told_by_a_patch_to_leave_a_declared_field() -> None:
+def test_ignore_rule_for_flux_removes_a_declared_field_by_a_patch() -> None:
     text = flux_rule(a_finding("/spec/replicas", 3, 5))
     assert "- op: remove" in text
     assert "path: /spec/replicas" in text
     assert "name: web" in text
 
 
-def test_flux_is_told_by_an_annotation_to_leave_an_addition() -> None:
+def test_ignore_rule_for_flux_keeps_an_addition_by_an_annotation() -> None:
     text = flux_rule(a_finding(SIDECAR, ABSENT, {"name": "proxy"}))
     assert "kustomize.toolkit.fluxcd.io/ssa: Merge" in text
 
@@ -353,7 +353,7 @@ def test_flux_is_told_by_an_annotation_to_leave_an_addition() -> None:
 RELEASE = Owner("flux", "shop", "flux-system", "HelmRelease")
 
 
-def test_a_helm_release_is_told_in_its_own_words() -> None:
+def test_ignore_rule_for_a_helm_release_uses_drift_detection() -> None:
     assert ignore_rule(a_finding("/spec/replicas", 3, 5, owner=RELEASE)) == (
         "# spec of the HelmRelease\n"
         "driftDetection:\n"
@@ -367,7 +367,7 @@ def test_a_helm_release_is_told_in_its_own_words() -> None:
     )
 
 
-def test_of_an_item_a_helm_release_must_be_told_the_number() -> None:
+def test_ignore_rule_for_a_helm_release_names_items_by_index() -> None:
     text = ignore_rule(a_finding(IMAGE, owner=RELEASE))
     assert '"/spec/template/spec/containers/N/image"' in text
     assert "kustomize" not in text

@@ -49,14 +49,16 @@ RECORDED = [
 
 
 @pytest.mark.parametrize(("finding", "response"), RECORDED)
-def test_a_direct_write_is_a_persons(finding: Finding, response: Response) -> None:
+def test_recorded_direct_write_is_classified_as_a_persons(
+    finding: Finding, response: Response
+) -> None:
     verdict = judged(finding)
     assert (verdict.kind, verdict.cause) == (Class.DESIRED_CONFIGURATION, Cause.PERSON)
     assert verdict.response == response
 
 
 @pytest.mark.parametrize("source", ["ledger", "git"])
-def test_what_is_changed_under_an_open_grant_is_to_be_brought_to_git(source: str) -> None:
+def test_change_under_an_open_grant_is_to_be_backported(source: str) -> None:
     scene = Scene(DEFAULT, NOW, open_grants={"g1": NOW + HOUR})
     verdict = judged(replace(told(grant="g1", ticket="INC-42"), source=source), scene)
     assert verdict.response == Response.BACKPORT
@@ -64,25 +66,25 @@ def test_what_is_changed_under_an_open_grant_is_to_be_brought_to_git(source: str
     assert verdict.suggestion.startswith("glasswarden backport --ticket INC-42 --repo DIR\nkubectl")
 
 
-def test_a_restart_stays_a_restart() -> None:
+def test_recorded_restart_is_ignored() -> None:
     restarted = told(a_finding(RESTART, ABSENT, "2026-03-01T12:00:00Z"))
     assert judged(restarted).response == Response.IGNORE
 
 
-def test_an_object_that_was_made_by_hand_has_to_be_decided_about() -> None:
+def test_object_created_by_hand_is_an_orphan_to_escalate() -> None:
     made = Finding(WEB, ROOT, ABSENT, {"metadata": {}}, NOW, "ledger", owner=FLUX)
     verdict = judged(made)
     assert (verdict.kind, verdict.cause) == (Class.ORPHAN, Cause.PERSON)
     assert verdict.response == Response.ESCALATE
 
 
-def test_of_an_object_that_was_deleted_nobody_knows_whether_git_declares_it() -> None:
+def test_deleted_object_with_unknown_declaration_is_to_be_healed() -> None:
     verdict = judged(Finding(WEB, ROOT, UNKNOWN, ABSENT, NOW, "ledger", owner=FLUX))
     assert verdict.response == Response.AUTO_HEAL
     assert "is not known" in verdict.reason
 
 
-def test_a_reconciler_that_was_suspended_by_hand_is_suspended() -> None:
+def test_suspension_by_hand_is_an_availability_alert() -> None:
     ref = Ref("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "flux-system", "shop")
     verdict = judged(told(a_finding("/spec/suspend", ABSENT, True, ref=ref)))
     assert (verdict.kind, verdict.response) == (Class.SYNC_AVAILABILITY, Response.ALERT)
@@ -114,5 +116,5 @@ HELM = Owner("flux", "shop", "apps", "HelmRelease")
         pytest.param({"owner": None}, "", id="nobody"),
     ],
 )
-def test_the_command_that_puts_it_back(differing: dict[str, Any], command: str) -> None:
+def test_revert_command_follows_the_engine(differing: dict[str, Any], command: str) -> None:
     assert revert_command(a_finding(**differing)) == command

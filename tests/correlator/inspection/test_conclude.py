@@ -1,4 +1,4 @@
-"""One pass by the ledger alone, with what stands around its findings."""
+"""One pass by the ledger alone, with the objects around its findings."""
 
 import json
 from dataclasses import replace
@@ -37,7 +37,7 @@ def responses(told: Result) -> list[tuple[str, str]]:
     return [(str(each.ref), each.verdict.response) for each in told.findings if each.verdict]
 
 
-def test_replicas_that_an_autoscaler_sets_are_its_own(tmp_path: Path) -> None:
+def test_replicas_of_an_autoscaled_object_are_ignored(tmp_path: Path) -> None:
     target = {"kind": "Deployment", "name": "web"}
     autoscaler = an_object(
         "autoscaling/v2/HorizontalPodAutoscaler", spec={"scaleTargetRef": target}
@@ -46,7 +46,7 @@ def test_replicas_that_an_autoscaler_sets_are_its_own(tmp_path: Path) -> None:
     assert responses(told) == [("Deployment prod/web", Response.IGNORE)]
 
 
-def test_what_an_application_ignores_is_ignored(tmp_path: Path) -> None:
+def test_ignore_differences_of_an_application_are_respected(tmp_path: Path) -> None:
     entry = {"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/replicas"]}
     application = an_object(
         "argoproj.io/v1alpha1/Application", name="shop", spec={"ignoreDifferences": [entry]}
@@ -55,7 +55,7 @@ def test_what_an_application_ignores_is_ignored(tmp_path: Path) -> None:
     assert responses(told) == [("Deployment prod/web", Response.IGNORE)]
 
 
-def test_a_reconciler_that_stands_still_is_told_of_once(tmp_path: Path) -> None:
+def test_suspended_reconciler_is_reported_once(tmp_path: Path) -> None:
     told = result(tmp_path, replace(SCALED, owner=FLUX), KUSTOMIZATION)
     assert responses(told) == [
         ("Kustomization flux-system/shop", Response.ALERT),
@@ -67,6 +67,6 @@ def test_a_reconciler_that_stands_still_is_told_of_once(tmp_path: Path) -> None:
     assert [each.source for each in told.findings] == ["ledger"]
 
 
-def test_nothing_claims_more_than_was_looked_at(tmp_path: Path) -> None:
+def test_result_without_findings_names_what_was_inspected(tmp_path: Path) -> None:
     told = passed(Result(), FolderLive(tmp_path, Scope()), Scene(DEFAULT, NOW))
     assert (told.findings, told.looked_for) == ((), "drift")

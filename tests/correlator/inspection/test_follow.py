@@ -1,4 +1,4 @@
-"""`follow`: when a pass looks at everything, and what a pass that fails leaves behind."""
+"""`follow`: when a pass inspects everything, and what a failed pass leaves behind."""
 
 import threading
 from collections.abc import Iterator
@@ -58,20 +58,18 @@ def number(result: Result) -> str:
     return result.incomplete[0].why
 
 
-def test_a_pass_with_nothing_changed_asks_for_nothing(cluster: Cluster, follower: Follower) -> None:
+def test_pass_without_changes_makes_no_request(cluster: Cluster, follower: Follower) -> None:
     assert follower.run(SCENE) is follower.run(SCENE)
     assert cluster.passes == 1
 
 
-def test_a_change_in_git_means_a_full_pass(cluster: Cluster, follower: Follower) -> None:
+def test_change_in_git_causes_a_full_pass(cluster: Cluster, follower: Follower) -> None:
     follower.run(SCENE)
     cluster.revision = "b"
     assert number(follower.run(SCENE)) == "2"
 
 
-def test_a_pass_that_fails_is_not_answered_with_an_older_one(
-    cluster: Cluster, follower: Follower
-) -> None:
+def test_failed_pass_does_not_return_an_older_result(cluster: Cluster, follower: Follower) -> None:
     follower.run(SCENE)
     cluster.revision, cluster.is_up = "b", False
     for _ in range(2):
@@ -81,7 +79,7 @@ def test_a_pass_that_fails_is_not_answered_with_an_older_one(
     assert number(follower.run(SCENE)) == "2"
 
 
-def test_another_ledger_state_means_new_answers_without_another_look(
+def test_changed_ledger_gives_a_new_result_without_a_full_pass(
     cluster: Cluster, follower: Follower
 ) -> None:
     first = follower.run(SCENE)
@@ -89,7 +87,7 @@ def test_another_ledger_state_means_new_answers_without_another_look(
     assert cluster.passes == 1
 
 
-def test_a_grant_that_has_ended_means_new_answers_without_another_look(
+def test_ended_grant_gives_a_new_result_without_a_full_pass(
     cluster: Cluster, follower: Follower
 ) -> None:
     granted = replace(SCENE, open_grants={"g1": NOW})
@@ -115,12 +113,12 @@ class Watchable:
     [None, "ADDED", {}, {"type": "ADDED"}, {"type": "ADDED", "object": {"metadata": None}}],
     ids=["null", "a text", "empty", "no object", "no metadata"],
 )
-def test_a_watch_that_is_sent_something_else_says_that_it_lost_its_place(event: object) -> None:
+def test_watch_with_a_malformed_event_must_be_restarted(event: object) -> None:
     assert lost_by(Watchable([event], Unreachable("nobody answers")))
 
 
 @pytest.mark.parametrize("error", [Unreachable("x"), RecursionError(), TypeError(), ValueError()])
-def test_a_watch_that_fails_says_that_it_lost_its_place(error: Exception) -> None:
+def test_watch_that_fails_must_be_restarted(error: Exception) -> None:
     assert lost_by(Watchable([], error))
 
 

@@ -46,7 +46,7 @@ def a_declared(name: str, namespace: str = "prod", **data: str) -> Object:
     return an_object("v1/ConfigMap", name=name, namespace=namespace, data=data)
 
 
-def test_what_differs_is_missing_or_is_one_too_many(tmp_path: Path) -> None:
+def test_changed_missing_and_orphaned_objects_are_findings(tmp_path: Path) -> None:
     live = live_in(tmp_path, a_config("same"), a_config("changed", a="2"), a_config("orphan"))
     result = scanned(live, a_declared("same"), a_declared("changed", a="1"), a_declared("missing"))
     assert told(result) == [
@@ -63,14 +63,14 @@ def test_an_orphan_of_a_kind_that_is_no_longer_declared_is_found(tmp_path: Path)
     assert told(result) == [("Service prod/old", "/")]
 
 
-def test_another_applications_objects_are_no_orphans(tmp_path: Path) -> None:
+def test_objects_of_another_application_are_no_orphans(tmp_path: Path) -> None:
     theirs = a_config("theirs")
     theirs["metadata"]["labels"]["kustomize.toolkit.fluxcd.io/name"] = "other"
     result = scanned(live_in(tmp_path, a_config("same"), theirs), a_declared("same"))
     assert told(result) == []
 
 
-def test_nothing_is_called_an_orphan_while_a_manifest_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_manifest_hides_orphans_as_incomplete(tmp_path: Path) -> None:
     broken = (Incomplete("b.yaml, line 1", "not YAML"),)
     live = live_in(tmp_path, a_config("same"), a_config("perhaps"))
     result = scanned(live, a_declared("same"), broken=broken)
@@ -78,14 +78,14 @@ def test_nothing_is_called_an_orphan_while_a_manifest_cannot_be_read(tmp_path: P
     assert [each.what for each in result.incomplete] == ["b.yaml, line 1", "orphans"]
 
 
-def test_nothing_is_called_missing_while_a_live_file_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_live_file_hides_missing_objects_as_incomplete(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("a: b: c")
     result = scanned(live_in(tmp_path, a_config("same")), a_declared("same"), a_declared("b"))
     assert told(result) == []
     assert "broken.yaml, line 1 cannot be read" in result.incomplete[0].why
 
 
-def test_objects_that_are_live_in_another_version_cannot_be_compared(tmp_path: Path) -> None:
+def test_object_live_only_in_another_version_is_incomplete(tmp_path: Path) -> None:
     live = live_in(tmp_path, an_object("autoscaling/v2/HorizontalPodAutoscaler"))
     result = scanned(live, an_object("autoscaling/v1/HorizontalPodAutoscaler"))
     assert told(result) == []
@@ -94,7 +94,7 @@ def test_objects_that_are_live_in_another_version_cannot_be_compared(tmp_path: P
     )
 
 
-def test_an_object_that_is_declared_twice_is_said(tmp_path: Path) -> None:
+def test_object_that_is_declared_twice_is_a_remark(tmp_path: Path) -> None:
     live = live_in(tmp_path, a_config("same", a="2"))
     result = scanned(live, a_declared("same", a="1"), a_declared("same", a="2"))
     assert told(result) == []
@@ -102,7 +102,7 @@ def test_an_object_that_is_declared_twice_is_said(tmp_path: Path) -> None:
     assert "declared twice" in result.remarks[0]
 
 
-def test_additions_that_cannot_be_told_are_said(tmp_path: Path) -> None:
+def test_additions_without_managed_fields_are_incomplete(tmp_path: Path) -> None:
     live = live_in(tmp_path, an_object("v1/ConfigMap", name="same", data={"b": "2"}))
     result = scanned(live, a_declared("same"))
     assert result.incomplete == (
@@ -112,12 +112,12 @@ def test_additions_that_cannot_be_told_are_said(tmp_path: Path) -> None:
     )
 
 
-def test_an_object_without_namespace_is_looked_for_at_home(tmp_path: Path) -> None:
+def test_object_without_namespace_is_compared_in_the_default_namespace(tmp_path: Path) -> None:
     live = live_in(tmp_path, a_config("same", "shop"), scope=Scope(home="shop"))
     assert told(scanned(live, a_declared("same", ""))) == []
 
 
-def test_a_namespace_on_a_cluster_scoped_object_is_nothing(tmp_path: Path) -> None:
+def test_namespace_of_a_cluster_scoped_object_is_ignored(tmp_path: Path) -> None:
     role = "rbac.authorization.k8s.io/v1/ClusterRole"
     live = live_in(tmp_path, owned(an_object(role, namespace="")))
     assert told(scanned(live, an_object(role, namespace="prod"))) == []
@@ -143,25 +143,25 @@ def of_argocd(name: str) -> Object:
 
 
 class TestHooks:
-    """They live as long as they are to."""
+    """A hook is created and deleted by syncs."""
 
     @pytest.mark.parametrize("kind", ["argocd", "helm"])
-    def test_one_that_is_done_and_gone_is_not_missing(self, tmp_path: Path, kind: str) -> None:
+    def test_finished_hook_is_not_missing(self, tmp_path: Path, kind: str) -> None:
         live = live_in(tmp_path, of_argocd("same"), an_object("batch/v1/Job", name="other"))
         hook = a_job("migrate", "", **{kind: "PreSync"})
         assert told(scanned(live, a_declared("same"), hook)) == []
 
     @pytest.mark.parametrize("kind", ["argocd", "helm"])
-    def test_one_that_is_still_there_is_no_orphan(self, tmp_path: Path, kind: str) -> None:
+    def test_live_hook_is_no_orphan(self, tmp_path: Path, kind: str) -> None:
         live = live_in(tmp_path, of_argocd("same"), a_job("hook", "argocd", **{kind: "PostSync"}))
         assert told(scanned(live, a_declared("same"))) == []
 
-    def test_flux_knows_none(self, tmp_path: Path) -> None:
+    def test_hook_annotation_does_not_count_under_flux(self, tmp_path: Path) -> None:
         live = live_in(tmp_path, a_config("same"), a_job("old", "flux", argocd="PreSync"))
         assert told(scanned(live, a_declared("same"))) == [("Job prod/old", "/")]
 
 
-def test_an_autoscaler_that_git_does_not_declare_is_seen(tmp_path: Path) -> None:
+def test_autoscaler_outside_of_git_is_considered(tmp_path: Path) -> None:
     scaler = an_object(
         "autoscaling/v2/HorizontalPodAutoscaler",
         spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 9},
@@ -183,7 +183,7 @@ def a_kustomization(applied: str, ready: str) -> Object:
     )
 
 
-def test_an_application_that_failed_from_its_first_sync_is_told(tmp_path: Path) -> None:
+def test_application_that_never_synced_is_a_finding(tmp_path: Path) -> None:
     live = live_in(tmp_path, a_kustomization("", "False"))
     found = scanned(live, a_declared("never")).findings
     assert [(str(each.ref), each.verdict and each.verdict.cause) for each in found] == [
@@ -192,7 +192,7 @@ def test_an_application_that_failed_from_its_first_sync_is_told(tmp_path: Path) 
     ]
 
 
-def test_a_field_that_a_failing_application_has_not_applied_is_nobodys_doing(
+def test_field_that_a_failing_application_did_not_apply_is_a_reconciliation_failure(
     tmp_path: Path,
 ) -> None:
     live = live_in(tmp_path, a_kustomization("main@sha1:old", "False"), a_config("web"))
@@ -203,7 +203,7 @@ def test_a_field_that_a_failing_application_has_not_applied_is_nobodys_doing(
     assert "boom" in verdict.reason
 
 
-def test_a_rollout_that_has_finished_is_waited_for_no_longer(tmp_path: Path) -> None:
+def test_finished_rollout_is_not_waited_for(tmp_path: Path) -> None:
     web = owned(a_deployment(replicas=3), an_entry("kustomize-controller", "/spec/minReadySeconds"))
     web["spec"]["minReadySeconds"] = 1
     declared = a_deployment(replicas=3, minReadySeconds=2)
@@ -220,7 +220,7 @@ def test_a_rollout_that_has_finished_is_waited_for_no_longer(tmp_path: Path) -> 
     assert not is_waited_for(3)
 
 
-def test_what_flux_makes_once_it_leaves_alone(tmp_path: Path) -> None:
+def test_drift_of_an_object_that_flux_creates_once_is_ignored(tmp_path: Path) -> None:
     declared = a_declared("seed", a="1")
     declared["metadata"]["annotations"] = {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
     live = owned({**declared, "data": {"a": "2"}}, an_entry("some-operator", "/data/a"))
@@ -230,7 +230,7 @@ def test_what_flux_makes_once_it_leaves_alone(tmp_path: Path) -> None:
     assert "IfNotPresent" in finding.verdict.reason
 
 
-def test_what_an_application_adds_to_all_it_applies_is_declared_there(tmp_path: Path) -> None:
+def test_common_metadata_of_a_kustomization_counts_as_declared(tmp_path: Path) -> None:
     shop = a_kustomization("main@sha1:a", "True")
     shop["spec"] = {"commonMetadata": {"labels": {"team": "x"}}}
     labels = {"team": "x", "old": "y"}
@@ -241,14 +241,14 @@ def test_what_an_application_adds_to_all_it_applies_is_declared_there(tmp_path: 
     assert told(result) == [("ConfigMap prod/web", "/metadata/labels/old")]
 
 
-def test_an_application_whose_only_object_was_renamed_is_asked_for(tmp_path: Path) -> None:
+def test_renamed_only_object_asks_for_the_app_option(tmp_path: Path) -> None:
     result = scanned(live_in(tmp_path, a_config("old")), a_declared("new"))
     assert told(result) == [("ConfigMap prod/new", "/")]
     [incomplete] = result.incomplete
     assert (incomplete.what, "--app" in incomplete.why) == ("orphans", True)
 
 
-def test_argocds_own_settings_are_asked_for(tmp_path: Path) -> None:
+def test_ignore_rules_of_the_argocd_configmap_are_respected(tmp_path: Path) -> None:
     rule = {"resource.customizations.ignoreDifferences.ConfigMap": "jsonPointers: [/data/a]"}
     app = an_object("argoproj.io/v1alpha1/Application", name="shop", namespace="argocd")
     settings = an_object("v1/ConfigMap", name="argocd-cm", namespace="argocd", data=rule)
@@ -259,7 +259,7 @@ def test_argocds_own_settings_are_asked_for(tmp_path: Path) -> None:
     assert finding.verdict.response == Response.IGNORE
 
 
-def test_what_is_not_understood_of_them_is_said(tmp_path: Path) -> None:
+def test_unsupported_ignore_rule_of_the_argocd_configmap_is_incomplete(tmp_path: Path) -> None:
     rule = {"resource.customizations.ignoreDifferences.all": "jqPathExpressions: ['..']"}
     app = an_object("argoproj.io/v1alpha1/Application", name="shop", namespace="argocd")
     settings = an_object("v1/ConfigMap", name="argocd-cm", namespace="argocd", data=rule)
@@ -281,7 +281,7 @@ class Forbidding(FolderLive):
         return super().located(ref)
 
 
-def test_a_kind_that_cannot_be_listed_costs_only_itself(tmp_path: Path) -> None:
+def test_unlistable_kind_is_incomplete_and_hides_no_other_finding(tmp_path: Path) -> None:
     live_in(tmp_path, a_config("same", a="2"))
     live = Forbidding(tmp_path, Scope())
     result = scanned(
@@ -294,7 +294,7 @@ def test_a_kind_that_cannot_be_listed_costs_only_itself(tmp_path: Path) -> None:
     assert {each.what for each in result.incomplete} == {"Secret (v1)", "Gone (example.com/v1)"}
 
 
-def test_secrets_are_hidden_in_the_result(tmp_path: Path) -> None:
+def test_values_of_secrets_are_hidden_in_the_result(tmp_path: Path) -> None:
     live = live_in(tmp_path, managed_by(an_object("v1/Secret", data={"a": "Yg=="}), an_entry("x")))
     [finding] = scanned(live, an_object("v1/Secret", stringData={"a": "a"})).findings
     assert (finding.declared, finding.live) == ("(hidden)", "(hidden)")
@@ -310,7 +310,7 @@ FILTERS = [
 
 
 @pytest.mark.parametrize(("asked", "kept"), FILTERS)
-def test_findings_are_chosen(asked: Filter, *, kept: bool) -> None:
+def test_filter_selects_findings(asked: Filter, *, kept: bool) -> None:
     result = asked.applied(Result((a_finding(),), (Incomplete("a", "b"),)), NOW)
     assert (len(result.findings), len(result.incomplete)) == (kept, 1)
 
@@ -330,17 +330,17 @@ def test_drift_of_unknown_age_is_always_shown() -> None:
         (Filter(kinds=("Service",)), False),
     ],
 )
-def test_objects_are_chosen(asked: Filter, *, wanted: bool) -> None:
+def test_filter_selects_objects(asked: Filter, *, wanted: bool) -> None:
     assert asked.wants(Ref("apps", "v1", "Deployment", "prod", "web")) is wanted
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("prod", True), ("test", False)])
-def test_a_namespace_is_in_itself(name: str, *, wanted: bool) -> None:
+def test_filter_by_namespace_includes_the_namespace_object(name: str, *, wanted: bool) -> None:
     assert Filter(namespace="prod").wants(Ref("", "v1", "Namespace", "", name)) is wanted
 
 
-class TestWhatAnotherSourceTells:
-    """Comparing with Git knows better, where it can."""
+class TestFindingsOfAnotherSource:
+    """The comparison with Git takes precedence, where it has an answer."""
 
     @staticmethod
     def said(
@@ -358,35 +358,35 @@ class TestWhatAnotherSourceTells:
         ref = Ref("", "v1", "ConfigMap", "prod", name)
         return Finding(ref, parse_path(field), "1", live, NOW, "ledger")
 
-    def test_a_field_is_listed_once(self, tmp_path: Path) -> None:
+    def test_field_in_git_and_another_source_is_listed_once(self, tmp_path: Path) -> None:
         told, live = self.told("/data/a"), a_config("web", a="2")
         assert self.said(tmp_path, told, live, declared=(a_declared("web", a="1"),)) == [
             ("git", "/data/a")
         ]
 
-    def test_so_is_a_field_and_what_contains_it(self, tmp_path: Path) -> None:
+    def test_field_and_its_parent_from_another_source_are_listed_once(self, tmp_path: Path) -> None:
         told, live = self.told("/data"), a_config("web", a="2")
         assert self.said(tmp_path, told, live, declared=(a_declared("web", a="1"),)) == [
             ("git", "/data/a")
         ]
 
-    def test_what_git_has_taken_over_is_not_listed(self, tmp_path: Path) -> None:
+    def test_field_that_git_has_adopted_is_not_listed(self, tmp_path: Path) -> None:
         told, live = self.told("/data/a"), a_config("web", a="2")
         assert self.said(tmp_path, told, live, declared=(a_declared("web", a="2"),)) == []
 
-    def test_what_git_does_not_mention_and_nobody_seems_to_hold_is(self, tmp_path: Path) -> None:
+    def test_field_outside_of_git_without_a_manager_is_listed(self, tmp_path: Path) -> None:
         told, live = self.told("/data/b"), a_config("web", a="1", b="2")
         assert self.said(tmp_path, told, live, declared=(a_declared("web", a="1"),)) == [
             ("ledger", "/data/b")
         ]
 
-    def test_an_object_that_is_not_declared_here_is_told_of(self, tmp_path: Path) -> None:
+    def test_finding_on_an_undeclared_object_is_listed(self, tmp_path: Path) -> None:
         told, live = self.told("/data/a", name="other"), a_config("web", a="1")
         assert self.said(tmp_path, told, live, declared=(a_declared("web", a="1"),)) == [
             ("ledger", "/data/a")
         ]
 
-    def test_of_an_orphan_that_is_all_there_is_to_say(self, tmp_path: Path) -> None:
+    def test_orphan_replaces_findings_on_its_fields(self, tmp_path: Path) -> None:
         told = self.told("/data/a", name="old")
         objects = a_config("web"), a_config("old", a="2")
         assert self.said(tmp_path, told, *objects, declared=(a_declared("web"),)) == [("git", "/")]

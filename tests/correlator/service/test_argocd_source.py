@@ -1,4 +1,4 @@
-"""The service's look at Argo CD's Applications."""
+"""The service's inspection of Argo CD's Applications."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +48,7 @@ def source_of(**answers: Any) -> ArgoCDSource:  # noqa: ANN401 - any JSON value
     return ArgoCDSource(cast("ApiServer", server), [])
 
 
-def test_what_an_application_calls_out_of_sync_is_found(causes: Causes) -> None:
+def test_object_out_of_sync_is_a_finding(causes: Causes) -> None:
     lost = {"version": "v1", "kind": "ConfigMap", "namespace": "prod", "name": "a"}
     app = an_application(resources=[{**lost, "status": "OutOfSync"}])
     listed = {"metadata": {}, "items": [app]}
@@ -59,6 +59,6 @@ def test_what_an_application_calls_out_of_sync_is_found(causes: Causes) -> None:
     assert finding.source == "argocd-core"
 
 
-def test_a_cluster_that_does_not_answer_fails_the_source(causes: Causes) -> None:
+def test_unreachable_cluster_fails_the_source(causes: Causes) -> None:
     with pytest.raises(SourceFailed, match="nobody"):
         source_of(api=Unreachable("nobody answers")).read(Scene(DEFAULT, NOW), causes)

@@ -1,4 +1,4 @@
-"""The audit log as a source of the service: read on, told for a while, and at hand for causes."""
+"""The audit log as a source of the service: read on, reported for a while, and used for causes."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def source(tmp_path: Path) -> Iterator[AuditSource]:
         yield opened
 
 
-def test_it_is_read_on_from_pass_to_pass(
+def test_audit_log_is_read_on_from_pass_to_pass(
     source: AuditSource, causes: Causes, tmp_path: Path
 ) -> None:
     lines = [json.dumps(each) + "\n" for each in documents()]
@@ -46,7 +46,7 @@ def test_it_is_read_on_from_pass_to_pass(
     assert second.findings[0].since == max(each.since for each in second.findings if each.since)
 
 
-def test_causes_can_go_by_it_and_its_age_is_told(
+def test_audit_log_is_evidence_for_causes_and_its_age_is_a_metric(
     source: AuditSource, causes: Causes, tmp_path: Path
 ) -> None:
     (tmp_path / "audit" / "audit.log").write_text(LOG.read_text())
@@ -58,7 +58,7 @@ def test_causes_can_go_by_it_and_its_age_is_told(
     assert told == END.timestamp()
 
 
-def test_what_is_long_past_is_no_longer_told(
+def test_old_bypasses_are_no_longer_findings(
     source: AuditSource, causes: Causes, tmp_path: Path
 ) -> None:
     (tmp_path / "audit" / "audit.log").write_text(LOG.read_text())
@@ -66,7 +66,7 @@ def test_what_is_long_past_is_no_longer_told(
     assert source.read(Scene(POLICY, later), causes).findings == ()
 
 
-def test_by_other_rules_it_is_read_anew(
+def test_audit_log_is_read_anew_under_another_policy(
     source: AuditSource, causes: Causes, tmp_path: Path
 ) -> None:
     (tmp_path / "audit" / "audit.log").write_text(LOG.read_text())

@@ -1,4 +1,4 @@
-"""The correlator looks after grants: figures, and an Event for each that is over."""
+"""The correlator follows grants: metrics, and an Event for each that has ended."""
 
 import json
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     stage.tools.ledger.close()
 
 
-def test_a_grant_is_open_then_overdue_then_settled_by_what_git_declares(stage: Stage) -> None:
+def test_grant_is_open_then_overdue_then_settled_by_git(stage: Stage) -> None:
     assert stage.passes(at(5)) == {"open": 1}
     assert stage.passes(END) == {"overdue": 1}
     stage.declare(replicas=3)
@@ -99,18 +99,18 @@ def test_a_grant_is_open_then_overdue_then_settled_by_what_git_declares(stage: S
     assert stage.passes(at(32)) == {"settled": 1}
 
 
-def test_what_is_undone_is_settled(stage: Stage) -> None:
+def test_grant_is_settled_when_its_change_is_undone(stage: Stage) -> None:
     stage.server.replicas = 3
     assert stage.passes(END) == {"settled": 1}
 
 
-def test_nobody_looks_at_every_pass(stage: Stage) -> None:
+def test_grants_are_inspected_at_most_once_per_interval(stage: Stage) -> None:
     assert stage.passes(END - timedelta(seconds=1)) == {"open": 1}
     assert stage.passes(END) == {"open": 1}
     assert stage.passes(END + GRANTS_EVERY) == {"overdue": 1}
 
 
-def test_an_end_is_told_once(stage: Stage) -> None:
+def test_end_of_a_grant_is_published_once(stage: Stage) -> None:
     stage.passes(at(5))
     assert stage.server.events == []
     for minute in (30, 31, 32):
@@ -121,7 +121,7 @@ def test_an_end_is_told_once(stage: Stage) -> None:
     assert event["reportingController"] == "glasswarden.io/correlator"
 
 
-def test_what_another_replica_told_is_told(stage: Stage) -> None:
+def test_end_published_by_another_replica_is_not_published_again(stage: Stage) -> None:
     stage.server.failure = AlreadyThere("told")
     stage.passes(END)
     stage.server.failure = None
@@ -129,7 +129,7 @@ def test_what_another_replica_told_is_told(stage: Stage) -> None:
     assert stage.server.events == []
 
 
-def test_what_could_not_be_told_is_tried_again_and_costs_no_figure(stage: Stage) -> None:
+def test_failed_event_is_retried_and_affects_no_metric(stage: Stage) -> None:
     stage.server.failure = Forbidden("no right")
     assert stage.passes(END) == {"overdue": 1}
     stage.server.failure = None
@@ -145,7 +145,7 @@ def _unread(_ref: Ref) -> Object | None:
     raise NotKnown
 
 
-def test_of_several_repositories_one_that_declares_it_is_enough() -> None:
+def test_object_is_declared_when_any_of_several_repositories_declares_it() -> None:
     ref, web = Ref("apps", "v1", "Deployment", "shop", "web"), {"kind": "Deployment"}
     assert declared_by([_declares(None), _unread, _declares(web)])(ref) == web
     assert declared_by([_declares(None), _declares(None)])(ref) is None

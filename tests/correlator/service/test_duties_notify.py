@@ -1,4 +1,4 @@
-"""The duty of telling people, on a real ledger, to a real receiver."""
+"""Notifications from a real ledger, to a real receiver."""
 
 import json
 from collections.abc import Iterator
@@ -68,7 +68,9 @@ def tickets(receiver: Receiver) -> list[str]:
     return [event["ticket"] for _, body in receiver.got for event in json.loads(body)["events"]]
 
 
-def test_records_findings_and_the_registration_are_told(tmp_path: Path, receiver: Receiver) -> None:
+def test_records_findings_and_registration_changes_are_notified(
+    tmp_path: Path, receiver: Receiver
+) -> None:
     registered = Registered({path: {"webhooks": []} for path in CONFIGURATIONS})
     tools = tools_with(tmp_path, the_file(tmp_path, receiver), registered)
     unexplained = a_finding(link=Link(State.UNEXPLAINED, "no record changes this field"))
@@ -83,7 +85,7 @@ def test_records_findings_and_the_registration_are_told(tmp_path: Path, receiver
     assert sorted(told(receiver)) == ["configuration-changed", "denied", "unexplained-drift"]
 
 
-def test_a_silence_counts_as_soon_as_the_file_has_it(tmp_path: Path, receiver: Receiver) -> None:
+def test_silence_applies_as_soon_as_the_file_has_it(tmp_path: Path, receiver: Receiver) -> None:
     file = the_file(tmp_path, receiver)
     tools = tools_with(tmp_path, file, Registered())
     grant = {"verdict": "allow", "grant": "g", "grant_act": "used", "ticket": "INC-42"}
@@ -109,8 +111,10 @@ def test_a_silence_counts_as_soon_as_the_file_has_it(tmp_path: Path, receiver: R
     assert tickets(receiver) == ["INC-42", "INC-43"]
 
 
-def test_without_a_file_nobody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is anything read for it: what a file would have had sent waits for nobody."""
+def test_no_notification_is_sent_without_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is read for it either, and nothing waits to be sent later."""
     targets: list[object] = []
     monkeypatch.setattr("correlator.service.duties.Sender", lambda *a: targets.append(a))
     registered = Registered({path: {"webhooks": []} for path in CONFIGURATIONS})

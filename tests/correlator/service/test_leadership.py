@@ -29,7 +29,7 @@ class ScriptedObjects:
     [ClusterUnreachable("nobody answers"), OSError(), RecursionError(), TypeError(), ValueError()],
     ids=lambda failure: type(failure).__name__,
 )
-def test_no_error_ends_the_competition(failure: Exception) -> None:
+def test_error_does_not_end_the_leader_election(failure: Exception) -> None:
     gained: list[bool] = []
     objects = ScriptedObjects(failure, failure)
     lease = Lease(objects, "shop", "leader", "one", timedelta(seconds=1))  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ def open_(tools: Tools) -> list[Episode]:
     return tools.history.open(CLUSTER)
 
 
-def test_what_a_source_finds_is_opened(
+def test_finding_of_a_source_opens_an_episode(
     tools: Tools, term: Term, causes: Causes, passes: Passes
 ) -> None:
     passed = passes.run(term, causes, NOW)
@@ -62,7 +62,7 @@ def test_what_a_source_finds_is_opened(
     assert passed.cluster == CLUSTER
 
 
-def test_a_source_that_fails_closes_nothing(
+def test_failed_source_closes_no_episode(
     tools: Tools, term: Term, causes: Causes, passes: Passes, shop: Told
 ) -> None:
     passes.run(term, causes, NOW)
@@ -76,8 +76,8 @@ def test_a_source_that_fails_closes_nothing(
 BROKEN = [Told(name="broken", broken="x"), Told(name="broken", crash=KeyError("a mistake of ours"))]
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=["it says so", "it breaks"])
-def test_a_source_that_fails_does_not_cost_the_others(
+@pytest.mark.parametrize("broken", BROKEN, ids=["reported failure", "unforeseen error"])
+def test_failed_source_does_not_affect_other_sources(
     tools: Tools, term: Term, causes: Causes, shop: Told, broken: Told
 ) -> None:
     passed = Passes([broken, shop], tools.history).run(term, causes, NOW)
@@ -85,7 +85,7 @@ def test_a_source_that_fails_does_not_cost_the_others(
     assert [*passed.failures] == ["broken"]
 
 
-def test_a_ledger_that_is_away_costs_the_pass(
+def test_unavailable_ledger_fails_the_pass(
     tools: Tools, term: Term, causes: Causes, shop: Told
 ) -> None:
     away = Told(name="away", crash=LedgerUnavailable("the database is away"))
@@ -93,7 +93,7 @@ def test_a_ledger_that_is_away_costs_the_pass(
         Passes([away, shop], tools.history).run(term, causes, NOW)
 
 
-def test_what_could_not_be_looked_at_is_not_gone(
+def test_finding_that_could_not_be_inspected_stays_open(
     tools: Tools, term: Term, causes: Causes, passes: Passes, shop: Told
 ) -> None:
     passes.run(term, causes, NOW)
@@ -107,7 +107,7 @@ def test_what_could_not_be_looked_at_is_not_gone(
     assert open_(tools) == []
 
 
-def test_a_source_that_is_named_no_more_takes_its_findings_along(
+def test_removed_source_closes_its_episodes(
     tools: Tools, term: Term, causes: Causes, passes: Passes
 ) -> None:
     passes.run(term, causes, NOW)
@@ -124,7 +124,7 @@ LINK = Link(
 )
 
 
-def test_a_sighting_holds_what_is_known_about_the_cause() -> None:
+def test_sighting_has_state_record_actor_and_ticket_of_the_link() -> None:
     seen = sighting_of(a_finding(link=LINK), "shop", "")
     assert (seen.state, seen.record, seen.actor) == ("explained", "r-2", "responder")
     assert (seen.ticket, seen.confidence) == ("INC-42", "certain")
@@ -138,6 +138,6 @@ def test_values_are_kept_as_json_and_shortened() -> None:
     assert len(sighting_of(a_finding(live="x" * 9999), "", "").live) == LONGEST
 
 
-def test_every_text_can_be_stored() -> None:
+def test_text_that_a_database_rejects_is_replaced() -> None:
     odd = replace(a_finding(), revision="a\0b\ud800")
     assert sighting_of(odd, "", "").revision == "a\N{REPLACEMENT CHARACTER}b?"

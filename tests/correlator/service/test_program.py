@@ -1,4 +1,4 @@
-"""The program: what a failure costs, who may write, and what health tells."""
+"""The program: the effect of failures, who may write, and what health reports."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -67,7 +67,9 @@ def passes(outcome: str) -> float:
     return counted("glasswarden_correlator_passes_total", outcome=outcome)
 
 
-def test_a_pass_is_stored_shown_and_acted_upon(tools: Tools, shop: Told, duty: Done) -> None:
+def test_pass_is_stored_counted_and_given_to_the_duties(
+    tools: Tools, shop: Told, duty: Done
+) -> None:
     before = passes("done")
     program_of(tools, shop, duty)._turn(NOW)
     assert len(tools.history.open(CLUSTER)) == 1
@@ -79,7 +81,7 @@ def test_a_pass_is_stored_shown_and_acted_upon(tools: Tools, shop: Told, duty: D
     assert read == NOW.timestamp()
 
 
-def test_a_finding_that_is_gone_is_shown_as_none(tools: Tools, shop: Told, duty: Done) -> None:
+def test_metric_of_a_closed_finding_is_zero(tools: Tools, shop: Told, duty: Done) -> None:
     program = program_of(tools, shop, duty)
     program._turn(NOW)
     shop.findings = ()
@@ -88,7 +90,7 @@ def test_a_finding_that_is_gone_is_shown_as_none(tools: Tools, shop: Told, duty:
     assert metrics.REGISTRY.get_sample_value("glasswarden_findings", shown) == 0
 
 
-def test_a_pass_that_fails_costs_that_pass(tools: Tools, shop: Told, duty: Done) -> None:
+def test_failed_pass_is_counted_and_the_next_one_runs(tools: Tools, shop: Told, duty: Done) -> None:
     program, before = program_of(tools, shop, duty), passes("failed")
     shop.crash = LedgerUnavailable("the database is away")
     program._turn(NOW)
@@ -99,7 +101,7 @@ def test_a_pass_that_fails_costs_that_pass(tools: Tools, shop: Told, duty: Done)
     assert program.why_unready() == ""
 
 
-def test_what_cannot_be_opened_is_opened_later(tools: Tools, shop: Told, duty: Done) -> None:
+def test_failed_opening_of_the_tools_is_retried(tools: Tools, shop: Told, duty: Done) -> None:
     workshop = Workshop(tools, Passes([shop], tools.history), {"first": duty})
     tries: list[int] = []
 
@@ -115,7 +117,9 @@ def test_what_cannot_be_opened_is_opened_later(tools: Tools, shop: Told, duty: D
     assert (len(tries), len(duty.passes)) == (2, 2)
 
 
-def test_a_duty_that_fails_costs_itself(tools: Tools, shop: Told, duty: Done) -> None:
+def test_failed_duty_is_counted_and_does_not_fail_the_pass(
+    tools: Tools, shop: Told, duty: Done
+) -> None:
     before, duty.fails = passes("done"), True
     failures = counted("glasswarden_correlator_duty_failures_total", duty="first")
     program_of(tools, shop, duty)._turn(NOW)
@@ -124,7 +128,7 @@ def test_a_duty_that_fails_costs_itself(tools: Tools, shop: Told, duty: Done) ->
     assert counted(name, duty="first") == failures + 1
 
 
-def test_one_who_was_deposed_stores_nothing_and_leads_again_only_by_a_new_term(
+def test_deposed_leader_stores_nothing_until_a_new_term(
     tools: Tools, shop: Told, duty: Done
 ) -> None:
     program, before = program_of(tools, shop, duty), passes("deposed")
@@ -145,7 +149,7 @@ class Lead:
     is_well = True
 
 
-def test_who_stands_by_makes_no_pass_and_is_ready(tools: Tools, shop: Told, duty: Done) -> None:
+def test_standby_makes_no_pass_and_is_ready(tools: Tools, shop: Told, duty: Done) -> None:
     program, lead = program_of(tools, shop, duty), Lead()
     program._leadership = cast("Leadership", lead)
     program._turn(NOW)
@@ -160,9 +164,7 @@ def test_who_stands_by_makes_no_pass_and_is_ready(tools: Tools, shop: Told, duty
     assert metrics.REGISTRY.get_sample_value("glasswarden_correlator_leader") == 1
 
 
-def test_a_policy_that_cannot_be_read_leaves_the_rules_as_they_were(
-    tools: Tools, shop: Told, duty: Done
-) -> None:
+def test_unreadable_policy_keeps_the_previous_policy(tools: Tools, shop: Told, duty: Done) -> None:
     renamed = replace(DEFAULT, document=DEFAULT.document)
     answers: list[Policy | None] = [renamed, None, renamed]
 
@@ -178,7 +180,7 @@ def test_a_policy_that_cannot_be_read_leaves_the_rules_as_they_were(
     assert [each.policy for each in duty.passes] == [renamed] * 3
 
 
-def test_the_pages(tools: Tools, shop: Told, duty: Done) -> None:
+def test_pages_serve_health_readiness_and_metrics(tools: Tools, shop: Told, duty: Done) -> None:
     program = program_of(tools, shop, duty)
     pages = new_pages(program).test_client()
     assert pages.get("/healthz").status_code == 200

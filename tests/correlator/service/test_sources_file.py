@@ -9,7 +9,7 @@ from correlator.service.model import MOST, SourcesUnreadable, parse_sources, rea
 HEAD = "apiVersion: glasswarden.io/v1\nkind: Sources\n"
 
 
-def test_a_source_with_all_that_can_be_said() -> None:
+def test_source_with_all_keys_is_parsed() -> None:
     [source] = parse_sources(
         HEAD
         + """sources:
@@ -27,7 +27,7 @@ def test_a_source_with_all_that_can_be_said() -> None:
     assert (source.values, source.team) == (("prod.yaml",), "checkout")
 
 
-def test_no_source_is_enough_for_the_ledger_alone() -> None:
+def test_file_without_sources_is_valid() -> None:
     assert parse_sources(HEAD) == ()
 
 
@@ -51,13 +51,13 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "said"), MISTAKES)
-def test_a_mistake_is_told(tmp_path: Path, text: str, said: str) -> None:
+def test_mistake_is_reported_with_line_and_column(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "sources.yaml"
     file.write_text(text)
     with pytest.raises(SourcesUnreadable, match=rf"sources\.yaml:\d+:\d+: .*{said}"):
         read_sources(file)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourcesUnreadable, match="No such file"):
         read_sources(tmp_path / "sources.yaml")

@@ -1,4 +1,4 @@
-"""What Argo CD's API tells: its comparison, and who was behind its server."""
+"""What Argo CD's API reports: its comparison, and who was behind its server."""
 
 import json
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def told(*states: Object | None) -> list[Finding | Incomplete]:
     return list(findings_in(an_item(*states), SHOP))
 
 
-def test_what_a_sync_would_change_is_told_with_who_holds_it() -> None:
+def test_change_of_a_sync_is_a_finding_with_its_managers() -> None:
     live = managed_by(a_deployment(replicas=5), an_entry("kubectl", "/spec/replicas"))
     [finding] = told(live, a_deployment(replicas=3), a_deployment(replicas=3))
     assert isinstance(finding, Finding)
@@ -55,7 +55,7 @@ def test_what_a_sync_would_change_is_told_with_who_holds_it() -> None:
     assert verdict.cause == Cause.PERSON
 
 
-def test_an_object_is_missing_or_one_too_many() -> None:
+def test_objects_are_missing_or_orphaned() -> None:
     [missing] = told(None, a_deployment(), a_deployment())
     [orphan] = told(a_deployment(), None, None)
     assert isinstance(missing, Finding)
@@ -65,18 +65,18 @@ def test_an_object_is_missing_or_one_too_many() -> None:
     assert missing.ref == orphan.ref == replace(WEB, uid="")
 
 
-def test_what_is_in_sync_is_no_finding() -> None:
+def test_object_in_sync_is_no_finding() -> None:
     assert told(a_deployment(), a_deployment(), a_deployment()) == []
     assert told(None, None, None) == []
 
 
-def test_a_hook_is_made_and_deleted_by_syncs() -> None:
+def test_hook_is_no_finding() -> None:
     job = an_object("batch/v1/Job", name="migrate")
     assert list(findings_in(an_item(job, None, None) | {"hook": True}, SHOP)) == []
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '"text"'])
-def test_what_cannot_be_read_is_said(text: str) -> None:
+def test_unreadable_state_is_incomplete(text: str) -> None:
     item = an_item(a_deployment(), a_deployment(), a_deployment()) | {"predictedLiveState": text}
     [said] = findings_in(item, SHOP)
     assert isinstance(said, Incomplete)
@@ -111,7 +111,7 @@ def an_event(message: str = PATCHED, user: str = "responder", **differing: Any) 
         pytest.param(an_event("responder deleted resource /Secret 'db'"), "db", id="deleted"),
     ],
 )
-def test_an_event_tells_who_did_what(event: Object, name: str) -> None:
+def test_event_names_the_user_of_the_web_ui(event: Object, name: str) -> None:
     [edit] = web_edits([event])
     assert (edit.user, edit.app, edit.name) == ("responder", "shop", name)
 
@@ -126,7 +126,7 @@ def test_an_event_tells_who_did_what(event: Object, name: str) -> None:
         pytest.param(an_event(involvedObject={"kind": "Deployment"}), id="of something else"),
     ],
 )
-def test_an_event_that_does_not_tell_is_passed_over(event: Object) -> None:
+def test_event_without_a_user_or_object_is_skipped(event: Object) -> None:
     assert web_edits([event]) == []
 
 
@@ -141,7 +141,7 @@ def edited(manager: str = "argocd-server", time: str = "2026-03-01T10:59:59Z") -
     return replace(a_finding(owner=ARGOCD), holders=holders)
 
 
-def test_an_edit_in_the_web_ui_has_a_name(tmp_path: Path) -> None:
+def test_edit_in_the_web_ui_names_its_user(tmp_path: Path) -> None:
     [finding] = named(tmp_path, edited(), an_event())
     assert finding.behind == "responder"
     verdict = classified(finding, Scene(DEFAULT, NOW)).verdict
@@ -158,11 +158,11 @@ def test_an_edit_in_the_web_ui_has_a_name(tmp_path: Path) -> None:
         pytest.param(replace(edited(), owner=replace(ARGOCD, app="other")), id="another app"),
     ],
 )
-def test_what_nobody_told_has_none(tmp_path: Path, finding: Finding) -> None:
+def test_edit_without_a_matching_event_names_no_user(tmp_path: Path, finding: Finding) -> None:
     assert named(tmp_path, finding, an_event())[0].behind == ""
 
 
-def test_so_has_an_object_that_was_deleted_there(tmp_path: Path) -> None:
+def test_deletion_in_the_web_ui_names_its_user(tmp_path: Path) -> None:
     gone = replace(a_finding("/", {"kind": "Deployment"}, ABSENT, by="", owner=ARGOCD))
     event = an_event("responder deleted resource apps/Deployment 'web'", reason="ResourceDeleted")
     assert named(tmp_path, gone, event)[0].behind == "responder"

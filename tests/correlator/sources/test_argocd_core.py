@@ -1,4 +1,4 @@
-"""Argo CD without its API: what its Applications in the cluster tell."""
+"""Argo CD without its API: what its Applications in the cluster report."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_an_object_that_is_to_be_pruned_is_an_orphan(tmp_path: Path) -> None:
     assert finding.is_orphan
 
 
-def test_a_hook_is_none(tmp_path: Path) -> None:
+def test_hook_to_be_pruned_is_no_orphan(tmp_path: Path) -> None:
     app = an_application(resources=[a_job(requiresPruning=True, hook=True)])
     assert told(tmp_path, app, an_object("batch/v1/Job", name="m")) == Result(
         looked_for="difference that Argo CD sees"
@@ -67,7 +67,7 @@ def test_a_hook_is_none(tmp_path: Path) -> None:
         ({"sync": {}}, "Argo CD has not compared it: no status yet"),
     ],
 )
-def test_an_application_that_was_not_compared_never_reads_as_no_drift(
+def test_application_without_a_comparison_is_incomplete(
     tmp_path: Path, status: Object, why: str
 ) -> None:
     result = told(tmp_path, an_application(**status))
@@ -76,19 +76,19 @@ def test_an_application_that_was_not_compared_never_reads_as_no_drift(
     ]
 
 
-def test_applications_of_other_clusters_are_of_no_concern(tmp_path: Path) -> None:
+def test_application_of_another_cluster_is_skipped(tmp_path: Path) -> None:
     there = an_application("there", "https://elsewhere")
     assert told(tmp_path, an_application(), there).incomplete == ()
 
 
 @pytest.mark.parametrize("asked", [Asked(), Asked("there")])
-def test_unless_there_are_no_others(tmp_path: Path, asked: Asked) -> None:
+def test_applications_of_other_clusters_only_are_incomplete(tmp_path: Path, asked: Asked) -> None:
     result = told(tmp_path, an_application("there", "https://elsewhere"), asked=asked)
     assert [each.why for each in result.incomplete] == [
         "they deploy to https://elsewhere: say --argocd-cluster if that is this cluster"
     ]
 
 
-def test_an_application_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_application_is_incomplete(tmp_path: Path) -> None:
     result = told(tmp_path, an_application(), asked=Asked("nothing"))
     assert [each.what for each in result.incomplete] == ["Application nothing"]

@@ -66,7 +66,7 @@ def told(text: str) -> list[tuple[str, str, Any, Any]]:
     ]
 
 
-def test_each_field_is_told() -> None:
+def test_each_printed_field_is_a_finding() -> None:
     assert told(PRINTED) == [
         ("ConfigMap shop/settings", "/data/gone", "x", None),
         ("ConfigMap shop/settings", "/data/multi", "… two", "… TWO"),
@@ -83,14 +83,14 @@ def test_each_field_is_told() -> None:
     assert read_flux_diff(PRINTED, "flux-diff").findings[-1].ref == WEB
 
 
-def test_colours_are_nothing() -> None:
+def test_colours_are_ignored() -> None:
     coloured = "\x1b[38;2;1;2;3m► Deployment/shop/web drifted\x1b[0m\n\nspec.paused\n"
     assert told(f"{coloured}\x1b[1m± value change\x1b[0m\n- true\n+ false\n") == [
         ("Deployment shop/web", "/spec/paused", False, True)
     ]
 
 
-def test_what_is_live_and_not_declared_is_printed_without_an_indent() -> None:
+def test_removed_entries_without_an_indent_are_read() -> None:
     text = "► ConfigMap/shop/a drifted\n\ndata\n- two map entries removed:\nb: x\nc: |\n  y\n\n"
     assert told(text) == [
         ("ConfigMap shop/a", "/data/b", None, "x"),
@@ -98,7 +98,7 @@ def test_what_is_live_and_not_declared_is_printed_without_an_indent() -> None:
     ]
 
 
-def test_items_are_told_by_their_keys() -> None:
+def test_list_items_are_named_by_their_keys() -> None:
     text = (
         "► Deployment/shop/web drifted\n\nspec.template.spec.containers.web.env\n"
         "+ one list entry added:\n  - name: LEVEL\n    value: info\n\n"
@@ -108,13 +108,13 @@ def test_items_are_told_by_their_keys() -> None:
     assert (declared, live) == ({"name": "LEVEL", "value": "info"}, None)
 
 
-def test_an_object_that_is_to_go_is_an_orphan() -> None:
+def test_object_to_be_deleted_is_an_orphan() -> None:
     [finding] = read_flux_diff("► Namespace/old deleted\n", "flux-diff").findings
     assert finding.is_orphan
     assert (finding.ref.name, finding.ref.namespace) == ("old", "")
 
 
-def test_an_object_that_flux_skips_was_not_looked_at() -> None:
+def test_object_that_flux_skips_is_incomplete() -> None:
     result = read_flux_diff("► Deployment/shop/web skipped\n", "flux-diff")
     assert result.findings == ()
     assert [each.what for each in result.incomplete] == ["Deployment shop/web"]
@@ -128,13 +128,13 @@ def test_an_object_that_flux_skips_was_not_looked_at() -> None:
         "► ConfigMap/shop/settings configured\n",
     ],
 )
-def test_an_object_of_which_nothing_can_be_read_is_said(text: str) -> None:
+def test_object_without_readable_fields_is_incomplete(text: str) -> None:
     result = read_flux_diff(text, "flux-diff")
     assert result.findings == ()
     assert [each.what for each in result.incomplete] == ["ConfigMap shop/settings"]
 
 
-def test_what_flux_complains_about_is_said() -> None:
+def test_error_of_flux_is_incomplete() -> None:
     result = read_flux_diff(f"{PRINTED}✗ failed to build: boom\n► what is this\n", "flux-diff")
     assert len(result.findings) == len(told(PRINTED))
     assert [each.why for each in result.incomplete] == [
@@ -143,14 +143,14 @@ def test_what_flux_complains_about_is_said() -> None:
     ]
 
 
-def test_the_top_of_an_object_may_differ() -> None:
+def test_difference_at_the_root_of_an_object_is_read() -> None:
     text = (
         "► ConfigMap/shop/a drifted\n\n(root level)\n+ one map entry added:\n  data:\n    b: c\n\n"
     )
     assert told(text) == [("ConfigMap shop/a", "/data", {"b": "c"}, None)]
 
 
-def test_what_is_no_diff_never_reads_as_no_drift() -> None:
+def test_text_that_is_no_diff_is_incomplete() -> None:
     result = read_flux_diff("✗ kustomization not found\n", "flux-diff")
     assert result.incomplete[0].why == "this is not the output of `flux diff`"
     assert read_flux_diff("", "flux-diff").incomplete == ()
@@ -175,7 +175,7 @@ def test_what_is_no_diff_never_reads_as_no_drift() -> None:
         ("(root level)", "/"),
     ],
 )  # fmt: skip
-def test_a_path_with_dots(dotted: str, path: str) -> None:
+def test_dotted_path_is_parsed_by_the_shape_of_the_object(dotted: str, path: str) -> None:
     assert str(parse_dotted(dotted, shape_of(WEB))[0]) == path
 
 
@@ -188,7 +188,5 @@ def test_a_path_with_dots(dotted: str, path: str) -> None:
         ("Widget", None),
     ],
 )
-def test_a_kind_of_kubernetes_is_known_by_its_name(
-    kind: str, known: tuple[str, str] | None
-) -> None:
+def test_builtin_kind_is_found_by_its_name(kind: str, known: tuple[str, str] | None) -> None:
     assert builtin_kind(kind) == known

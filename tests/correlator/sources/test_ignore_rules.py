@@ -1,4 +1,4 @@
-"""`sources.ignores`: what an Application leaves alone."""
+"""`sources.ignores`: what an Application ignores."""
 
 from dataclasses import replace
 
@@ -57,11 +57,11 @@ RULES: list[tuple[Object, bool]] = [
 
 
 @pytest.mark.parametrize(("entry", "expected"), RULES, ids=str)
-def test_a_rule_covers_what_argocd_would_not_see(entry: Object, *, expected: bool) -> None:
+def test_rule_covers_what_argocd_ignores(entry: Object, *, expected: bool) -> None:
     assert is_ignored(owned(), **entry) is expected
 
 
-def test_another_applications_objects_are_not_covered() -> None:
+def test_rule_does_not_cover_objects_of_another_application() -> None:
     other = a_finding("/spec/replicas", 3, 5, owner=Owner("argocd", "other", None, "Application"))
     assert not is_ignored(other, jsonPointers=["/spec/replicas"])
 
@@ -78,14 +78,14 @@ JQ = [
 
 
 @pytest.mark.parametrize(("expression", "pattern"), JQ)
-def test_the_paths_of_jq_that_such_rules_are_made_of(expression: str, pattern: str) -> None:
+def test_jq_path_becomes_a_pattern(expression: str, pattern: str) -> None:
     assert str(pattern_of_jq(expression)) == pattern
 
 
 @pytest.mark.parametrize(
     "expression", ["..", "paths(type == 1)", ".a | length", '.a | select(.b == "c")', ".a,.b"]
 )
-def test_what_is_not_understood_is_said(expression: str) -> None:
+def test_unsupported_jq_expression_is_incomplete(expression: str) -> None:
     [incomplete, ignore] = parsed(jqPathExpressions=[expression])
     assert isinstance(incomplete, Incomplete)
     assert expression in incomplete.why
@@ -101,7 +101,7 @@ def test_what_is_not_understood_is_said(expression: str) -> None:
         ("/spec/rules/0/host", "/spec/rules[0]/host"),
     ],
 )
-def test_a_pointer_is_a_path(pointer: str, path: str) -> None:
+def test_json_pointer_becomes_a_pattern(pointer: str, path: str) -> None:
     assert pattern_of_pointer(pointer).matches(parse_path(path))
 
 
@@ -124,12 +124,12 @@ def numbered(field: str, by_number: str) -> Finding:
     ],
     ids=str,
 )
-def test_items_may_be_named_by_their_number(entry: Object, *, expected: bool) -> None:
+def test_list_items_can_be_named_by_their_index(entry: Object, *, expected: bool) -> None:
     finding = numbered(IMAGE, "/spec/template/spec/containers[1]/image")
     assert is_ignored(finding, **entry) is expected
 
 
-def test_the_number_of_an_item_is_the_live_objects_to_tell() -> None:
+def test_index_of_an_item_is_that_of_the_live_object() -> None:
     live = a_deployment({"name": "proxy"}, {"name": "app", "image": "b"})
     [finding] = found(a_deployment({"name": "app", "image": "a"}), live)
     assert str(finding.numbered) == "/spec/template/spec/containers[1]/image"
@@ -144,13 +144,13 @@ def system(**entries: str) -> list[Ignore | Incomplete]:
 @pytest.mark.parametrize(
     ("key", "expected"), [("apps_Deployment", True), ("all", True), ("apps_StatefulSet", False)]
 )
-def test_what_all_applications_ignore(key: str, *, expected: bool) -> None:
+def test_system_wide_rule_covers_its_kinds(key: str, *, expected: bool) -> None:
     [rule] = system(**{key: "jsonPointers:\n- /spec/replicas\n"})
     assert isinstance(rule, Ignore)
     assert rule.covers(owned()) is expected
     assert ("all of Argo CD" in rule.why(owned())) is expected
 
 
-def test_a_broken_list_for_all_is_said() -> None:
+def test_malformed_system_wide_rule_is_incomplete() -> None:
     [said] = system(all="a: b: c")
     assert isinstance(said, Incomplete)

@@ -66,11 +66,11 @@ def told(result: Result) -> list[tuple[str, str, object, object]]:
     ]
 
 
-def test_whole_objects_tell_their_fields() -> None:
+def test_diff_of_a_whole_object_gives_its_fields() -> None:
     assert told(read_diff(WHOLE, "kubectl diff")) == [("web", "/spec/replicas", 3, 5)]
 
 
-def test_parts_of_objects_tell_their_lines() -> None:
+def test_diff_of_a_part_gives_its_lines() -> None:
     [(name, field, declared, live)] = told(read_diff(PART, "kubectl diff"))
     assert (name, field) == ("web", "/")
     assert "  replicas: 3" in str(declared)
@@ -87,22 +87,22 @@ def test_an_object_that_would_be_created_is_missing() -> None:
     )
 
 
-def test_argocds_own_form_is_read() -> None:
+def test_format_of_argocd_app_diff_is_read() -> None:
     assert told(read_diff(ARGOCD, "argocd app diff")) == [
         ("web", "/", "  replicas: 3", "  replicas: 5")
     ]
 
 
-def test_several_objects_are_told_apart() -> None:
+def test_diff_of_several_objects_gives_each_object() -> None:
     assert [each[0] for each in told(read_diff(WHOLE + CREATED, "kubectl diff"))] == ["web", "a.b"]
 
 
-def test_no_output_is_no_difference() -> None:
+def test_empty_output_is_no_difference() -> None:
     assert read_diff("", "kubectl diff") == Result()
 
 
 @pytest.mark.parametrize("text", ["hello\nworld\n", "error: no such file\n", "{}", "\x00"])
-def test_a_diff_that_is_none_never_reads_as_no_drift(text: str) -> None:
+def test_text_that_is_no_diff_is_incomplete(text: str) -> None:
     result = read_diff(text, "kubectl diff")
     assert result.findings == ()
     assert result.incomplete[0].what == "kubectl diff"
@@ -121,31 +121,31 @@ UNREAD = [
 
 
 @pytest.mark.parametrize("text", UNREAD)
-def test_an_object_of_which_not_all_can_be_read_is_said(text: str) -> None:
+def test_partly_unreadable_object_is_incomplete(text: str) -> None:
     [incomplete] = read_diff(text, "kubectl-diff").incomplete
     assert incomplete.what == "Deployment prod/web"
     assert "kubectl-diff" in incomplete.why
 
 
-def test_what_was_read_of_an_object_that_is_cut_off_is_told() -> None:
+def test_readable_part_of_a_truncated_object_is_a_finding() -> None:
     [finding] = read_diff("\n".join(WHOLE.splitlines()[:9]), "kubectl-diff").findings
     assert (str(finding.field), finding.live) == ("/", "  generation: 2")
 
 
-def test_an_object_of_which_only_noise_differs_is_all_read() -> None:
+def test_object_with_only_noise_is_no_finding() -> None:
     lines = [line for line in WHOLE.splitlines() if "replicas" not in line]
     text = "\n".join(lines).replace("1,8 +1,8", "1,7 +1,7")
     assert read_diff(text, "kubectl-diff") == Result()
 
 
-def test_our_own_json_is_read_back() -> None:
+def test_json_of_drift_is_read_back() -> None:
     [finding] = result_as_json(Result((a_finding(),)))["findings"]
     result = read_json_lines(json.dumps(finding) + "\n\n", "import")
     assert told(result) == told(Result((a_finding(),)))
     assert result.findings[0].since == a_finding().since
 
 
-def test_a_line_that_is_no_finding_costs_itself() -> None:
+def test_malformed_line_is_incomplete_and_hides_no_other_finding() -> None:
     good = '{"object": {"apiVersion": "v1", "kind": "A", "name": "a"}, "field": "/x", "live": 1}'
     text = textwrap.dedent(
         f"""\

@@ -61,7 +61,7 @@ def fields(result: Result) -> list[tuple[str, str]]:
     return [(each.ref.name, str(each.field)) for each in result.findings]
 
 
-def test_each_object_is_looked_up_once_however_many_records_there_are(ledger: Ledger) -> None:
+def test_each_object_is_read_once_for_many_records(ledger: Ledger) -> None:
     toggled = [
         wrote(minute, REPLICAS, old=minute, new=minute + 1) for minute in range(2, PAGE + 50)
     ]
@@ -79,22 +79,24 @@ def test_each_object_is_looked_up_once_however_many_records_there_are(ledger: Le
         pytest.param(wrote(1, REPLICAS, old=3, new=5, name=""), id="of no name"),
     ],
 )
-def test_what_is_not_a_direct_write_to_this_cluster_is_passed_over(
+def test_records_without_a_direct_write_to_the_cluster_are_skipped(
     ledger: Ledger, attempt: Attempt
 ) -> None:
     look, asked = looking(web())
     assert (read(ledger, look, attempt), asked) == (NOTHING, [])
 
 
-def test_what_is_not_asked_for_is_not_looked_up(ledger: Ledger) -> None:
+def test_objects_outside_of_the_filter_are_not_read(ledger: Ledger) -> None:
     look, asked = looking(web())
     assert read(ledger, look, SCALED, wants=lambda ref: ref.name != "web") == NOTHING
     assert read(ledger, look, since=at(2)) == NOTHING
     assert asked == []
 
 
-class TestAnObjectThatIsGone:
-    def test_was_deleted_if_that_is_the_last_that_was_recorded(self, ledger: Ledger) -> None:
+class TestMissingObject:
+    def test_missing_object_is_a_finding_when_its_last_record_is_a_deletion(
+        self, ledger: Ledger
+    ) -> None:
         deleted = wrote(2, REPLICAS, operation="DELETE", changes=())
         look, _ = looking()
         [finding] = read(ledger, look, SCALED, deleted).findings
@@ -102,13 +104,13 @@ class TestAnObjectThatIsGone:
         assert finding.live is ABSENT
         assert finding.since == at(2)
 
-    def test_is_nobodys_business_otherwise(self, ledger: Ledger) -> None:
+    def test_missing_object_without_a_deletion_by_hand_is_no_finding(self, ledger: Ledger) -> None:
         look, _ = looking()
         pruned = wrote(2, REPLICAS, operation="DELETE", changes=(), clause="held", name="old")
         assert read(ledger, look, SCALED, pruned) == NOTHING
 
 
-def test_what_cannot_be_looked_at_is_counted_by_kind_and_said(ledger: Ledger) -> None:
+def test_unreadable_objects_are_incomplete_by_kind(ledger: Ledger) -> None:
     def forbidden(ref: Ref) -> Object | None:
         if ref.kind == "Deployment":
             raise KindUnavailable(str(ref), "no right to read it")
@@ -124,13 +126,13 @@ def test_what_cannot_be_looked_at_is_counted_by_kind_and_said(ledger: Ledger) ->
     )
 
 
-class TestTheLedgersLimits:
-    def test_a_cluster_that_it_never_heard_of(self, ledger: Ledger) -> None:
+class TestIncompleteLedger:
+    def test_ledger_without_records_of_the_cluster_is_incomplete(self, ledger: Ledger) -> None:
         look, _ = looking(web())
         [said] = read(ledger, look, SCALED, cluster="prod").incomplete
         assert said.why == "the ledger holds no records of the cluster 'prod', only of test"
 
-    def test_records_that_were_pruned(self, ledger: Ledger) -> None:
+    def test_pruned_records_are_incomplete(self, ledger: Ledger) -> None:
         ledger.append(records_of(a_tombstone("writer-9", 3, before=at(0)), writer="writer-2"))
         look, _ = looking(web())
         [said] = read(ledger, look, SCALED).incomplete
@@ -140,7 +142,7 @@ class TestTheLedgersLimits:
         )
         assert read(ledger, look, since=at(0)).incomplete == ()
 
-    def test_writes_that_were_let_in_without_a_record(self, ledger: Ledger) -> None:
+    def test_writes_allowed_without_a_record_are_incomplete(self, ledger: Ledger) -> None:
         gap = Gap(
             format=FORMAT, id=new_id(at(2), b"gap" * 4), time=at(2), cluster="test",
             since=at(1), until=at(2), count=4, why="the disk was full",
@@ -151,15 +153,13 @@ class TestTheLedgersLimits:
         assert said.what.startswith("4 direct writes between 2026-03-01T12:01:00Z and")
         assert read(ledger, look, since=at(3)).incomplete == ()
 
-    def test_writes_that_were_refused_without_a_record_changed_nothing(
-        self, ledger: Ledger
-    ) -> None:
+    def test_writes_denied_without_a_record_are_not_incomplete(self, ledger: Ledger) -> None:
         ledger.append(records_of(a_gap(count=0, refused=4), writer="writer-2"))
         look, _ = looking(web())
         assert read(ledger, look, SCALED).incomplete == ()
 
 
-def test_a_grant_that_was_closed_protects_no_longer(ledger: Ledger) -> None:
+def test_closed_grant_does_not_keep_a_change_a_finding(ledger: Ledger) -> None:
     fixed = wrote(1, REPLICAS, old=3, new=5, grant="g1", grant_expires=at(60))
     closed = wrote(3, REPLICAS, changes=(), grant="g1", grant_act="closed", name="other")
     live = web()

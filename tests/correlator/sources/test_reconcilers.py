@@ -1,4 +1,4 @@
-"""`sources`: what the reconcilers say about themselves."""
+"""`sources`: what the reconcilers report about themselves."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -57,7 +57,9 @@ READY = "/status/conditions[type=Ready]"
 
 FLUX = [
     pytest.param({}, {}, id="new"),
-    pytest.param({"status": {**SAME, "conditions": [a_condition("Ready", "True")]}}, {}, id="well"),
+    pytest.param(
+        {"status": {**SAME, "conditions": [a_condition("Ready", "True")]}}, {}, id="healthy"
+    ),
     pytest.param({"spec": {"suspend": True}}, {"/spec/suspend": (ABSENT, True)}, id="suspended"),
     pytest.param({"spec": {"suspend": False}}, {}, id="not suspended"),
     pytest.param(
@@ -79,14 +81,14 @@ FLUX = [
     pytest.param(
         {"metadata": {"generation": 3}, "status": {"observedGeneration": 2}},
         {"/status/observedGeneration": ("3", "2")},
-        id="its own change not seen, made nobody knows when",
+        id="its own change not seen, made at an unknown time",
     ),
     pytest.param({"status": "odd", "spec": []}, {}, id="malformed"),
 ]
 
 
 @pytest.mark.parametrize(("fields", "expected"), FLUX)
-def test_what_flux_says(fields: Object, expected: dict[str, object]) -> None:
+def test_status_of_flux_gives_findings(fields: Object, expected: dict[str, object]) -> None:
     assert flux(**fields) == expected
 
 
@@ -118,11 +120,11 @@ ARGOCD = [
 
 
 @pytest.mark.parametrize(("fields", "expected"), ARGOCD)
-def test_what_argocd_says(fields: Object, expected: dict[str, object]) -> None:
+def test_status_of_argocd_gives_findings(fields: Object, expected: dict[str, object]) -> None:
     assert argocd(**fields) == expected
 
 
-def test_the_inventory_tells_what_was_applied() -> None:
+def test_inventory_of_flux_lists_the_applied_objects() -> None:
     entries = [
         {"id": "prod_web_apps_Deployment", "v": "v1"},
         {"id": "_system__reader_rbac.authorization.k8s.io_ClusterRole", "v": "v1"},
@@ -137,7 +139,7 @@ def test_the_inventory_tells_what_was_applied() -> None:
     }
 
 
-def test_only_the_reconcilers_that_are_concerned_are_told(tmp_path: Path) -> None:
+def test_findings_are_limited_to_the_reconcilers_concerned(tmp_path: Path) -> None:
     suspended = a_kustomization(spec={"suspend": True})
     other = {**suspended, "metadata": {"name": "other", "namespace": "flux-system"}}
     (tmp_path / "live.json").write_text(json.dumps({"kind": "List", "items": [suspended, other]}))
@@ -178,7 +180,7 @@ LASTING = [
 
 
 @pytest.mark.parametrize(("obj", "field"), LASTING)
-def test_what_may_be_over_soon_is_told_when_it_lasts(obj: Object, field: str) -> None:
+def test_transient_state_is_a_finding_only_when_it_lasts(obj: Object, field: str) -> None:
     read = flux_findings if obj["kind"] == "Kustomization" else argocd_findings
     found = list(read(obj, SHOP))
     assert lasting(found, NOW) == []
@@ -201,7 +203,7 @@ def asked(folder: Path, *objects: Object) -> Reconcilers:
     return reconcilers
 
 
-def test_a_source_that_fails_is_the_trouble(tmp_path: Path) -> None:
+def test_failing_source_of_flux_is_the_finding(tmp_path: Path) -> None:
     source = {"kind": "GitRepository", "name": "shop"}
     status = {"lastAppliedRevision": "main@sha1:a", "conditions": [a_condition("Ready", "True")]}
     shop = a_kustomization(spec={"sourceRef": source}, status=status)
@@ -222,12 +224,12 @@ def test_a_source_that_fails_is_the_trouble(tmp_path: Path) -> None:
         {"chart": {"spec": {"sourceRef": {"kind": "OCIRepository", "name": "shop"}}}},
     ],
 )
-def test_where_it_is_had_from(spec: Object) -> None:
+def test_source_of_a_kustomization_is_found(spec: Object) -> None:
     ref = source_of(a_kustomization(spec=spec))
     assert (ref and str(ref)) == "OCIRepository flux-system/shop"
 
 
-def test_what_an_application_applied_last() -> None:
+def test_last_revision_of_an_application_is_read_from_its_history() -> None:
     assert (
         applied_by(an_application(status={"history": [{"revision": "a"}, {"revision": "b"}]}))
         == "b"

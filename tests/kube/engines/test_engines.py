@@ -243,17 +243,17 @@ NOT_OWNED = [
 
 
 @pytest.mark.parametrize(("obj", "owner"), OWNED)
-def test_the_marks_name_the_owner(obj: Object, owner: Owner) -> None:
+def test_marks_name_the_owner(obj: Object, owner: Owner) -> None:
     assert owner_of(obj) == owner
 
 
 @pytest.mark.parametrize("obj", NOT_OWNED)
-def test_without_a_mark_of_its_own_an_object_is_nobody_s(obj: Object) -> None:
+def test_object_without_valid_marks_has_no_owner(obj: Object) -> None:
     assert owner_of(obj) is None
 
 
 @pytest.mark.parametrize(("obj", "owner"), OWNED)
-def test_every_owned_object_carries_a_sign_of_its_engine(obj: Object, owner: Owner) -> None:
+def test_every_owned_object_has_a_sign_of_its_engine(obj: Object, owner: Owner) -> None:
     """What is tested first, and outside this process, must not miss an owned object."""
     (engine,) = [each for each in DEFAULT_ENGINES if each.name == owner.engine]
     labels = obj["metadata"].get("labels", {})
@@ -264,7 +264,7 @@ def test_every_owned_object_carries_a_sign_of_its_engine(obj: Object, owner: Own
     assert set(engine.signs) <= set(engine.marks)
 
 
-def test_a_child_belongs_to_its_controller_whatever_it_inherited() -> None:
+def test_object_with_a_controller_has_no_owner_despite_inherited_marks() -> None:
     pod = an_object(
         "v1/Pod",
         labels=FLUX,
@@ -273,18 +273,18 @@ def test_a_child_belongs_to_its_controller_whatever_it_inherited() -> None:
     assert owner_of(pod) is None
 
 
-def test_an_owner_that_is_no_controller_changes_nothing() -> None:
+def test_owner_reference_without_controller_does_not_change_the_owner() -> None:
     config = an_object("v1/ConfigMap", labels=FLUX, metadata={"ownerReferences": [{"kind": "Job"}]})
     assert owner_of(config) == Owner("flux", "apps", "flux-system", "Kustomization")
 
 
-def test_endpoints_inherit_the_labels_of_their_service() -> None:
+def test_endpoints_with_inherited_labels_have_no_owner() -> None:
     made = FLUX | {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
     assert owner_of(an_object("v1/Endpoints", labels=made)) is None
     assert owner_of(an_object("v1/Endpoints", labels=FLUX)) is not None
 
 
-def test_the_engine_goes_before_the_helm_that_it_deploys_with() -> None:
+def test_engine_takes_precedence_over_helm() -> None:
     obj = an_object(labels=FLUX | {"app.kubernetes.io/managed-by": "Helm"}, annotations=HELM)
     owner = owner_of(obj, DEFAULT_ENGINES + OPTIONAL_ENGINES)
     assert owner is not None
@@ -295,13 +295,13 @@ class TestArgoCDSettings:
     """One installation of Argo CD may differ from its defaults."""
 
     @pytest.mark.parametrize("method", ["annotation", "annotation+label"])
-    def test_both_annotation_methods_go_by_the_annotation(self, method: TrackingMethod) -> None:
+    def test_annotation_tracking_reads_the_annotation_only(self, method: TrackingMethod) -> None:
         engine = argocd(ArgoCDSettings(method))
         assert owner_of(an_object(labels={"app.kubernetes.io/instance": "web"}), (engine,)) is None
         obj = an_object(annotations=tracked("web:apps/Deployment:prod/web"))
         assert owner_of(obj, (engine,)) == Owner("argocd", "web", None, "Application")
 
-    def test_label_tracking_goes_by_the_label(self) -> None:
+    def test_label_tracking_reads_the_label_only(self) -> None:
         engine = argocd(ArgoCDSettings("label"))
         obj = an_object(labels={"app.kubernetes.io/instance": "team_web"})
         assert owner_of(obj, (engine,)) == Owner("argocd", "web", "team", "Application")
@@ -310,7 +310,7 @@ class TestArgoCDSettings:
             is None
         )
 
-    def test_the_label_may_have_another_key(self) -> None:
+    def test_label_key_is_configurable(self) -> None:
         engine = argocd(ArgoCDSettings("label", instance_label_key="example.com/app"))
         assert engine.marks == (Mark("label", "example.com/app"),)
         assert owner_of(an_object(labels={"app.kubernetes.io/instance": "web"}), (engine,)) is None
@@ -327,7 +327,7 @@ class TestArgoCDSettings:
         ],
         ids=["none", "any", "ours", "another's", "missing"],
     )
-    def test_an_installation_id_tells_installations_apart(
+    def test_installation_id_distinguishes_installations(
         self,
         configured: str | None,
         carried: dict[str, str],
@@ -341,14 +341,14 @@ class TestArgoCDSettings:
 class TestOptionalEngines:
     """Helm and Pulumi count only where the policy names them."""
 
-    def test_helm_needs_all_of_its_marks(self) -> None:
+    def test_helm_owner_needs_label_and_annotations(self) -> None:
         label = {"app.kubernetes.io/managed-by": "Helm"}
         owned = an_object(labels=label, annotations=HELM)
         assert owner_of(owned, (helm.ENGINE,)) == Owner("helm", "web", "prod")
         assert owner_of(an_object(annotations=HELM), (helm.ENGINE,)) is None
         assert owner_of(an_object(labels=label), (helm.ENGINE,)) is None
 
-    def test_pulumi_does_not_tell_the_stack(self) -> None:
+    def test_pulumi_owner_has_no_application_name(self) -> None:
         obj = an_object(labels={"app.kubernetes.io/managed-by": "pulumi"})
         assert owner_of(obj, (pulumi.ENGINE,)) == Owner("pulumi", "", None)
 
@@ -400,13 +400,13 @@ class TestCustomMarkers:
             ),
         ],
     )
-    def test_a_marker_claims_what_carries_it(
+    def test_custom_marker_names_the_owner(
         self, engine: Engine, obj: Object, owner: Owner | None
     ) -> None:
         assert owner_of(obj, (engine,)) == owner
 
 
-def test_marks_say_where_they_stand() -> None:
+def test_marks_have_the_path_of_their_label_or_annotation() -> None:
     marks = {str(mark.path) for mark in marks_of(DEFAULT_ENGINES)}
     assert "/metadata/annotations/argocd.argoproj.io~1tracking-id" in marks
     assert "/metadata/labels/kustomize.toolkit.fluxcd.io~1name" in marks

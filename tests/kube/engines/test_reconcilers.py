@@ -27,7 +27,7 @@ from glasswarden.kube.objects import Ref
         ("fleet.cattle.io", "GitRepo", "fleet"),
     ],
 )
-def test_a_reconciler_s_object_is_its_own_application(group: str, kind: str, engine: str) -> None:
+def test_kind_of_a_reconciler_is_its_own_application(group: str, kind: str, engine: str) -> None:
     ref = Ref(group, "v1", kind, "ops", "apps")
     assert reconciler_of(ref) == Owner(engine, "apps", "ops", kind)
 
@@ -41,14 +41,14 @@ def test_a_reconciler_s_object_is_its_own_application(group: str, kind: str, eng
         ("app.k8s.io", "Application"),
     ],
 )
-def test_a_kind_of_the_same_name_or_group_is_not_one(group: str, kind: str) -> None:
+def test_kind_with_only_the_name_or_group_is_no_reconciler(group: str, kind: str) -> None:
     assert reconciler_of(Ref(group, "v1", kind, "ops", "apps")) is None
 
 
-def test_a_cluster_scoped_one_has_no_namespace() -> None:
+def test_cluster_scoped_reconciler_has_no_namespace() -> None:
     ref = Ref("config.projectsveltos.io", "v1beta1", "ClusterProfile", "", "base")
     assert reconciler_of(ref) == Owner("sveltos", "base", None, "ClusterProfile")
 
 
-def test_every_engine_named_here_exists() -> None:
+def test_every_engine_with_reconcilers_is_registered() -> None:
     assert set(RECONCILERS) <= {engine.name for engine in DEFAULT_ENGINES + OPTIONAL_ENGINES}

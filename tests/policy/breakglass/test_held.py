@@ -1,4 +1,4 @@
-"""`held`: which fields a stamp remembers, and how many."""
+"""`held`: which changed fields a stamp contains, and how many."""
 
 from bisect import bisect_left
 
@@ -13,41 +13,41 @@ from tests.policy.builders import NOW, WEB, a_change, a_policy, a_write, decided
 APP = "/spec/template/spec/containers[name=app]"
 
 
-def test_the_fields_of_all_writes_are_remembered_once() -> None:
+def test_fields_of_all_writes_are_held_once() -> None:
     changes = [a_change("/spec/replicas", 3, 5), a_change(f"{APP}/image", "1", "2")]
     assert merged(WEB, ["/spec/replicas"], changes) == ("/spec/replicas", f"{APP}/image")
 
 
-def test_what_lies_inside_a_remembered_field_is_remembered_with_it() -> None:
+def test_field_inside_of_a_held_one_is_held_with_it() -> None:
     changes = [a_change("/spec/strategy", {"type": "RollingUpdate"}, {"type": "Recreate"})]
     assert merged(WEB, ["/spec/strategy/type"], changes) == ("/spec/strategy",)
     assert merged(WEB, ["/spec/strategy"], [a_change("/spec/strategy/type")]) == ("/spec/strategy",)
 
 
-def test_of_nested_fields_the_outermost_is_remembered() -> None:
+def test_outermost_of_nested_fields_is_held() -> None:
     held = ["/a/b/c", "/a/b", "/a/bc", "/d/e", "/d/f", "/g"]
     changes = [a_change("/d/e/h/i", 1, 2), a_change("/g", 1, 2)]
     assert merged(WEB, held, changes) == ("/a/b", "/a/bc", "/d/e", "/d/f", "/g")
     assert merged(WEB, ["/", "/a"], changes) == ("/",)
 
 
-def test_labels_that_came_together_are_remembered_one_by_one() -> None:
+def test_labels_added_together_are_held_one_by_one() -> None:
     changes = [a_change("/metadata/labels", new={"a": "1", "b": "2"})]
     assert merged(WEB, [], changes) == ("/metadata/labels/a", "/metadata/labels/b")
 
 
-def test_ten_thousand_items_of_a_list_without_keys_are_that_list() -> None:
+def test_items_of_a_list_without_keys_are_held_as_the_list() -> None:
     changes = [a_change(f"/spec/items[{number}]/value", 1, 2) for number in range(10_000)]
     assert merged(WEB, (), changes) == ("/spec/items",)
 
 
-def test_they_are_paths_that_can_be_read_back() -> None:
+def test_held_fields_are_paths_that_can_be_parsed() -> None:
     path = "/metadata/annotations/example.com~1owner"
     held = merged(WEB, (), [a_change(path, "a", "b")])
     assert held == (str(parse_path(path)),) == (path,)
 
 
-def test_a_stamp_has_room_for_as_much_as_fits_into_64_kb() -> None:
+def test_stamp_holds_as_many_fields_as_fit_into_64_kb() -> None:
     fields = [f"{APP}/env[name=VARIABLE_{number:04}]/value" for number in range(4000)]
     room = bisect_left(range(len(fields)), True, key=lambda n: merged(WEB, fields[:n], ()) is None)
     paths = merged(WEB, fields[: room - 1], ())
@@ -66,7 +66,7 @@ def under_a_grant(fields: int, *, hold: bool = True) -> Decision:
     return decided(a_write(actor=RESPONDER, changes=changes, glass=glass), policy)
 
 
-def test_a_write_that_changes_more_than_a_stamp_can_remember_is_refused() -> None:
+def test_write_of_more_fields_than_a_stamp_can_hold_is_denied() -> None:
     assert under_a_grant(100).allowed
     refused = under_a_grant(2000)
     assert (refused.allowed, refused.clause) == (False, Clause.GUARD)

@@ -1,4 +1,4 @@
-"""Which rule judges whom, where and when."""
+"""Which rule decides for whom, where and when."""
 
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ def chosen(rules: str, actor: Actor = RESPONDER, now: datetime = NOW, **differin
     return rule.name if rule else "none"
 
 
-def test_the_first_that_fits() -> None:
+def test_first_matching_rule_is_chosen() -> None:
     assert (
         chosen("{name: a, users: [x]}, {name: b, groups: [resp*]}, {name: c, users: ['*']}") == "b"
     )
@@ -43,7 +43,7 @@ def test_the_first_that_fits() -> None:
         ("users: [leads]", LEAD, "none"),
     ],
 )
-def test_by_name_or_group(who: str, actor: Actor, name: str) -> None:
+def test_rule_is_chosen_by_user_or_group(who: str, actor: Actor, name: str) -> None:
     assert chosen(f"{{name: a, {who}}}", actor) == name
 
 
@@ -51,7 +51,7 @@ def test_by_name_or_group(who: str, actor: Actor, name: str) -> None:
     "where", ["namespaces: [pay]", "kinds: [Secret]", "applications: [other]", "names: [api]",
               "engines: [argocd]", "labels: {tier: prod}"],
 )  # fmt: skip
-def test_by_place(where: str) -> None:
+def test_rule_is_chosen_by_the_selectors_of_the_object(where: str) -> None:
     assert chosen(f"{{name: a, users: ['*'], {where}}}") == "none"
     assert chosen("{name: a, users: ['*'], engines: [argocd]}", owner=ARGOCD) == "a"
 
@@ -67,7 +67,7 @@ def test_by_place(where: str) -> None:
         pytest.param("2026-03-01 12:00", "by-night", id="Sunday"),
     ],
 )
-def test_by_the_hour(moment: str, name: str) -> None:
+def test_rule_is_chosen_by_its_hours(moment: str, name: str) -> None:
     now = datetime.fromisoformat(moment).replace(tzinfo=UTC)
     assert chosen(NIGHTS, now=now) == name
     outside = NIGHTS.replace("timezone:", "outside: true, timezone:")
@@ -84,6 +84,6 @@ def test_by_the_hour(moment: str, name: str) -> None:
         ("namespaceWide: false", "none"),
     ],
 )
-def test_a_namespace_is_in_itself(more: str, name: str) -> None:
+def test_rule_for_a_namespace_covers_the_namespace_object(more: str, name: str) -> None:
     shop = Ref("", "v1", "Namespace", "", "shop", "ns-1")
     assert chosen(f"{{name: a, users: ['*'], {more}}}", target=shop, owner=None) == name

@@ -1,4 +1,4 @@
-"""A stamp counts for what it says, and nobody can make one that says something else."""
+"""A stamp is valid for exactly what it contains, and nobody can forge another one."""
 
 import base64
 import json
@@ -45,7 +45,7 @@ def edited(token: str, **content: object) -> str:
 
 
 class TestToken:
-    def test_what_was_issued_is_read_back(self) -> None:
+    def test_issued_stamp_is_read_back(self) -> None:
         stamp = a_stamp(held=("/spec/replicas", "/metadata/labels/a.b~1c"), groups=("responders",))
         token = issue(stamp, RING, NOW)
         assert read(token, RING) == stamp
@@ -65,21 +65,21 @@ class TestToken:
         ],
         ids=str,
     )
-    def test_nothing_in_it_can_be_edited(self, content: dict[str, object]) -> None:
+    def test_edited_token_is_rejected(self, content: dict[str, object]) -> None:
         with pytest.raises(SignatureWrong):
             read(edited(issue(a_stamp(), RING, NOW), **content), RING)
 
-    def test_another_key_is_unknown(self) -> None:
+    def test_token_of_an_unknown_key_is_rejected(self) -> None:
         foreign = Ring([Key("20260202T000000Z", b"f" * 32, NOW)])
         with pytest.raises(KeyUnknown):
             read(issue(a_stamp(), foreign, NOW), RING)
 
-    def test_a_key_of_the_same_name_does_not_help(self) -> None:
+    def test_token_of_another_key_with_the_same_id_is_rejected(self) -> None:
         foreign = Ring([Key(KEY.id, b"f" * 32, NOW)])
         with pytest.raises(SignatureWrong):
             read(issue(a_stamp(), foreign, NOW), RING)
 
-    def test_a_revoked_key_takes_its_stamps_with_it(self) -> None:
+    def test_token_of_a_revoked_key_is_rejected(self) -> None:
         newer = Key("20260301T110000Z", b"n" * 32, NOW - HOUR)
         token = issue(a_stamp(), RING, NOW)
         assert read(token, Ring([KEY, newer])) == a_stamp()
@@ -87,21 +87,21 @@ class TestToken:
             read(token, Ring([newer]))
 
     @pytest.mark.parametrize("token", ["", "a.b", "a.b.c.d", "ä.b.c", "..", f"x.{KEY.id}.!", "\0"])
-    def test_what_has_no_shape_is_malformed(self, token: str) -> None:
+    def test_malformed_token_is_rejected(self, token: str) -> None:
         with pytest.raises(TokenInvalid):
             read(token, RING)
 
-    def test_a_token_for_something_else_does_not_pass(self) -> None:
+    def test_token_of_another_purpose_is_rejected(self) -> None:
         other = Tokens("breakglass/request/v1", Stamp).issue(a_stamp(), RING, NOW)
         with pytest.raises(SignatureWrong):
             read(other, RING)
 
-    def test_signed_content_of_another_shape_is_malformed(self) -> None:
+    def test_signed_content_of_another_type_is_rejected(self) -> None:
         other = Tokens("breakglass/grant/v1", dict).issue({"id": "x"}, RING, NOW)
         with pytest.raises(TokenMalformed):
             read(other, RING)
 
-    def test_nothing_is_issued_without_a_key(self) -> None:
+    def test_stamp_cannot_be_issued_without_a_key(self) -> None:
         with pytest.raises(NoKey):
             issue(a_stamp(), Ring(), NOW)
 
@@ -118,7 +118,7 @@ def checked(
 
 
 class TestCheck:
-    def test_it_counts_for_what_it_says(self) -> None:
+    def test_stamp_is_valid_for_its_own_terms(self) -> None:
         assert checked(a_stamp()) is None
 
     @pytest.mark.parametrize(
@@ -131,27 +131,29 @@ class TestCheck:
             pytest.param({"operations": ()}, Flaw.OTHER_OPERATION, id="another operation"),
         ],
     )
-    def test_and_for_nothing_else(self, differing: dict[str, object], flaw: Flaw) -> None:
+    def test_stamp_is_invalid_for_other_terms(
+        self, differing: dict[str, object], flaw: Flaw
+    ) -> None:
         assert checked(msgspec.structs.replace(a_stamp(), **differing)) is flaw
 
-    def test_an_object_without_uid_has_no_grant(self) -> None:
+    def test_stamp_is_invalid_on_an_object_without_uid(self) -> None:
         arguments = {"actor": RESPONDER, "operation": GrantOperation.UPDATE, "now": NOW}
         found = check(a_stamp(uid=""), cluster="default", uid="", **arguments)  # type: ignore[arg-type]
         assert found is Flaw.OTHER_OBJECT
 
-    def test_it_ends_to_the_second(self) -> None:
+    def test_stamp_expires_to_the_second(self) -> None:
         assert checked(a_stamp(), after=HOUR - SECOND_OF_TIME) is None
         assert checked(a_stamp(), after=HOUR) is Flaw.EXPIRED
         assert checked(a_stamp(), after=HOUR + SECOND_OF_TIME) is Flaw.EXPIRED
 
-    def test_it_begins_with_patience_for_a_clock_that_is_behind(self) -> None:
+    def test_stamp_is_valid_before_its_start_within_the_clock_tolerance(self) -> None:
         assert checked(a_stamp(), after=timedelta(seconds=-30)) is None
         assert checked(a_stamp(), after=timedelta(seconds=-31)) is Flaw.TOO_EARLY
 
-    def test_a_deletion_must_be_named(self) -> None:
+    def test_stamp_covers_a_deletion_only_if_it_names_it(self) -> None:
         assert checked(a_stamp(), operation=GrantOperation.DELETE) is Flaw.OTHER_OPERATION
 
-    def test_a_group_shares_in_it_only_where_it_says_so(self) -> None:
+    def test_stamp_is_shared_with_a_group_only_if_it_names_it(self) -> None:
         assert checked(a_stamp(), actor=SECOND) is Flaw.OTHER_PERSON
         shared = a_stamp(groups=("responders",))
         assert checked(shared, actor=SECOND) is None
@@ -159,11 +161,11 @@ class TestCheck:
 
 
 class TestFreshness:
-    def test_a_stamp_is_for_one_version_of_its_object(self) -> None:
+    def test_stamp_is_fresh_for_one_version_of_its_object(self) -> None:
         assert is_fresh(a_stamp(version="41"), "41", trial=False)
         assert not is_fresh(a_stamp(version="41"), "42", trial=False)
         assert not is_fresh(a_stamp(version=""), "", trial=False)
 
-    def test_what_a_dry_run_showed_is_no_good_in_earnest(self) -> None:
+    def test_stamp_of_a_dry_run_is_not_fresh_for_a_real_write(self) -> None:
         assert is_fresh(a_stamp(trial=True), "41", trial=True)
         assert not is_fresh(a_stamp(trial=True), "41", trial=False)

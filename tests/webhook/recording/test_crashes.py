@@ -52,8 +52,8 @@ def all_serve(webhook: Webhook, address: str) -> bool:
     return len(begun) == WORKERS and all(begun)
 
 
-def test_killed_at_random(tmp_path: Path, chaos: Note) -> None:
-    """Single workers, all of them, and now and then the parent with them."""
+def test_workers_killed_at_random_lose_no_record(tmp_path: Path, chaos: Note) -> None:
+    """Single workers, all of them, and sometimes the parent with them."""
     chance = random.Random(20260301)  # noqa: S311 - the same order every time
     address = f"sqlite://{tmp_path}/ledger.db"
     with Webhook(tmp_path, address) as webhook, load_on(webhook) as answers:
@@ -82,8 +82,8 @@ def test_killed_at_random(tmp_path: Path, chaos: Note) -> None:
     assert [chain[-1] for chain in unclosed if not is_witnessed(chain, records)] == []
 
 
-def test_stopped_in_order(tmp_path: Path) -> None:
-    """What waits is recorded and chains are closed, although callers keep their connections."""
+def test_orderly_stop_records_what_waits_and_closes_chains(tmp_path: Path) -> None:
+    """Although callers keep their connections."""
     address = f"sqlite://{tmp_path}/ledger.db"
     with Webhook(tmp_path, address) as webhook, webhook.connected() as idle:
         idle.request("GET", "/readyz")
@@ -96,7 +96,7 @@ def test_stopped_in_order(tmp_path: Path) -> None:
     assert {chain[-1]["type"] for chain in by_chain(stored(address))} == {"closed"}
 
 
-def test_who_comes_while_it_ends_is_answered(tmp_path: Path) -> None:
+def test_calls_during_the_stop_are_answered(tmp_path: Path) -> None:
     """A Service learns of the end from a probe, and goes on sending until then."""
     with Webhook(tmp_path, f"sqlite://{tmp_path}/ledger.db") as webhook:
         with webhook.connected() as idle:  # so that it does not end at once
@@ -125,8 +125,8 @@ def is_back(webhook: Webhook) -> bool:
     return 0 < len(webhook.said("ledger away")) == len(webhook.said("ledger back"))
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    """Writes go through as the policy says, and a gap tells exactly how many."""
+def test_writes_on_a_full_disk_are_counted_in_a_gap(tmp_path: Path) -> None:
+    """Writes are allowed as the policy says, and the gap has their exact number."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(WARNING)
     with small_disk(tmp_path / "disk", megabytes=64) as disk:
@@ -149,8 +149,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
         assert sum(gap["count"] for gap in gaps) == during.unrecorded
 
 
-def test_a_read_only_volume(tmp_path: Path) -> None:
-    """The webhook starts, refuses what it cannot record, and records once it can."""
+def test_read_only_volume_denies_until_records_can_be_written(tmp_path: Path) -> None:
+    """The webhook starts, denies what it cannot record, and records once it can."""
     with small_disk(tmp_path / "disk", megabytes=64) as disk:
         address, keys = f"sqlite://{disk}/ledger.db", tmp_path / "keys"
         with Webhook(tmp_path, address):
@@ -169,7 +169,7 @@ def test_a_read_only_volume(tmp_path: Path) -> None:
         assert_nothing_is_lost(address, after)
 
 
-def test_a_torn_spool(tmp_path: Path) -> None:
+def test_torn_spool_is_delivered_except_for_its_last_line(tmp_path: Path) -> None:
     """What a dead process spooled is delivered, but for the line that it died in."""
     address, spool = f"sqlite://{tmp_path}/ledger.db", tmp_path / "ledger.db.spool"
     records = records_of(an_attempt(), an_attempt(), writer="dead")

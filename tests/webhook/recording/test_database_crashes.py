@@ -1,4 +1,4 @@
-"""The database is a server that goes away under load: nobody who writes notices."""
+"""The database server becomes unavailable under load: no writer is affected."""
 
 import random
 import time
@@ -33,7 +33,9 @@ def webhook(server: Server, tmp_path: Path) -> Webhook:
     return Webhook(tmp_path, server.url, "--keys", tmp_path / "keys", "--spool", tmp_path / "spool")
 
 
-def test_stopped_for_half_a_minute(server: Server, webhook: Webhook, chaos: Note) -> None:
+def test_database_stopped_for_half_a_minute_loses_no_record(
+    server: Server, webhook: Webhook, chaos: Note
+) -> None:
     """Writes are answered all the time; workers that are killed meanwhile lose nothing."""
     chance = random.Random(20260302)  # noqa: S311 - the same order every time
     with webhook, load_on(webhook) as answers:
@@ -56,7 +58,7 @@ def test_stopped_for_half_a_minute(server: Server, webhook: Webhook, chaos: Note
     assert_nothing_is_lost(server.url, answers)
 
 
-def test_killed_again_and_again(server: Server, webhook: Webhook) -> None:
+def test_database_killed_repeatedly_loses_no_record(server: Server, webhook: Webhook) -> None:
     with webhook, load_on(webhook) as answers:
         for _ in range(5):
             time.sleep(2)
@@ -68,7 +70,9 @@ def test_killed_again_and_again(server: Server, webhook: Webhook) -> None:
     assert_nothing_is_lost(server.url, answers)
 
 
-def test_away_when_the_webhook_starts_and_stops(server: Server, webhook: Webhook) -> None:
+def test_database_unavailable_at_start_and_stop_loses_no_record(
+    server: Server, webhook: Webhook
+) -> None:
     server.stop()
     with webhook, load_on(webhook) as answers:
         time.sleep(1)

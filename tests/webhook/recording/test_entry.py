@@ -1,4 +1,4 @@
-"""What a write leaves in the ledger: what a reviewer needs, and no more than can be kept."""
+"""What a write adds to the ledger: what a reviewer needs, within limits."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ def entry(*, review: bytes | None = None, **differing: Any) -> Attempt:  # noqa:
     return entry_of(request, write, decided(write), DEFAULT, MASKS, NOW, b"0123456789")
 
 
-def test_a_value_that_was_not_there_is_left_out() -> None:
+def test_absent_value_is_left_out() -> None:
     [added] = entry(changes=(a_change("/spec/paused", new=True),)).changes
     assert (added.new, added.old) == (True, msgspec.UNSET)
     [nulled] = entry(changes=(a_change("/spec/paused", True, None),)).changes
     assert nulled.new is None
 
 
-def test_a_secrets_values_are_masked() -> None:
+def test_values_of_a_secret_are_masked() -> None:
     secret = Ref("", "v1", "Secret", "shop", "db")
     [change] = entry(target=secret, changes=(a_change("/data/password", "a", "b"),)).changes
     assert (change.old, change.new) == (msgspec.UNSET, msgspec.UNSET)
@@ -36,7 +36,7 @@ def test_a_secrets_values_are_masked() -> None:
     assert MASKS.matches(change.new_masked, "/data/other", "b") is False
 
 
-def test_a_large_value_is_kept_as_its_length_and_digest() -> None:
+def test_large_value_is_recorded_as_length_and_digest() -> None:
     large = "x" * (2 * LARGEST_VALUE)
     [change] = entry(changes=(a_change("/data/blob", "small", large),)).changes
     assert (change.old, change.new) == ("small", msgspec.UNSET)
@@ -45,7 +45,7 @@ def test_a_large_value_is_kept_as_its_length_and_digest() -> None:
     assert len(change.new_cut.sha256) == 64
 
 
-def test_more_changes_than_a_person_makes_are_counted() -> None:
+def test_changes_beyond_the_limit_are_counted() -> None:
     changes = tuple(a_change(f"/spec/f{number}", 0, 1) for number in range(MOST_CHANGES + 7))
     recorded = entry(changes=changes)
     assert (len(recorded.changes), recorded.unlisted) == (MOST_CHANGES, 7)
@@ -55,8 +55,8 @@ def extra_of(extra: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
     return entry(review=a_review(userInfo={"username": "developer", "extra": extra})).extra
 
 
-def test_what_the_authenticator_said_is_kept() -> None:
-    """A cloud's account is shared by many people; the session's name says who it was."""
+def test_extra_of_the_authenticator_is_recorded() -> None:
+    """A cloud's account is shared by many people; the session's name identifies the person."""
     extra = {
         "authentication.kubernetes.io/credential-id": ["X509SHA256=ab"],
         "sessionName": ["ann@example.com"],
@@ -64,7 +64,7 @@ def test_what_the_authenticator_said_is_kept() -> None:
     assert extra_of(extra) == {name: tuple(values) for name, values in extra.items()}
 
 
-def test_but_no_more_than_names_anybody_and_no_credential() -> None:
+def test_extra_of_the_authenticator_is_limited_in_number_and_length() -> None:
     many = {f"key-{number:03}": [str(each) for each in range(50)] for number in range(50)}
     kept = extra_of(many)
     assert list(kept) == sorted(many)[:MOST_EXTRA]
@@ -75,12 +75,12 @@ def test_but_no_more_than_names_anybody_and_no_credential() -> None:
 
 
 class TestFingerprint:
-    def test_tries_of_one_write_are_alike_whatever_stood_there_before(self) -> None:
+    def test_retries_of_a_write_have_the_same_fingerprint_despite_other_old_values(self) -> None:
         first = entry(changes=(a_change("/spec/replicas", 3, 5),))
         again = entry(changes=(a_change("/spec/replicas", 4, 5),))
         assert first.fingerprint == again.fingerprint
 
-    def test_another_value_or_person_is_another_write(self) -> None:
+    def test_fingerprint_differs_by_value_and_manager(self) -> None:
         first = entry(changes=(a_change("/spec/replicas", 3, 5),))
         for other in (
             entry(changes=(a_change("/spec/replicas", 3, 6),)),

@@ -76,7 +76,7 @@ def warning(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_the_rules_refuse_is_refused_as_ever() -> None:
+def test_denied_write_is_denied_without_a_record() -> None:
     response, gaps = answered(a_review())
     assert response["status"]["code"] == 403
     assert "is managed by" in response["status"]["message"]
@@ -85,7 +85,7 @@ def test_what_the_rules_refuse_is_refused_as_ever() -> None:
     assert (gap.count, gap.refused) == (0, 1)
 
 
-def test_under_enforce_nothing_goes_through_and_the_person_reads_why() -> None:
+def test_allowed_write_is_denied_under_enforce_with_the_reason() -> None:
     response, gaps = answered(restarted())
     assert response["allowed"] is False
     assert (response["status"]["code"], response["status"]["reason"]) == (503, "ServiceUnavailable")
@@ -95,7 +95,7 @@ def test_under_enforce_nothing_goes_through_and_the_person_reads_why() -> None:
     assert (gap.count, gap.refused) == (0, 1)
 
 
-def test_under_warn_a_write_goes_through_and_leaves_a_gap(warning: Path) -> None:
+def test_write_under_warn_is_allowed_and_counted_in_a_gap(warning: Path) -> None:
     response, [gap] = answered(a_review(), warning)
     assert response["allowed"] is True
     assert "auditAnnotations" not in response
@@ -103,7 +103,7 @@ def test_under_warn_a_write_goes_through_and_leaves_a_gap(warning: Path) -> None
     assert "connection refused" in gap.why
 
 
-def test_the_emergency_group_gets_in_and_leaves_a_gap() -> None:
+def test_emergency_group_is_allowed_and_counted_in_a_gap() -> None:
     someone = {"username": "responder", "groups": ["glasswarden:emergency"]}
     response, [gap] = answered(a_review(userInfo=someone))
     assert response["allowed"] is True

@@ -1,4 +1,4 @@
-"""The recorder: in order, once, and durable before the answer, whatever the ledger does."""
+"""The recorder: in order, once, and durable before the answer, whatever state the ledger is in."""
 
 import asyncio
 import os
@@ -125,7 +125,7 @@ def ids(records: list[dict[str, Any]]) -> list[str]:
     return [record["id"] for record in of_type(records, "attempt")]
 
 
-def test_what_arrives_together_shares_a_commit(tmp_path: Path) -> None:
+def test_records_that_arrive_together_share_a_commit(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         recorder = stage.recorder()
         await recorder.open()
@@ -141,7 +141,7 @@ def test_what_arrives_together_shares_a_commit(tmp_path: Path) -> None:
     ("before", "commits"),
     [pytest.param(1, [1, 1, 1, 1], id="alone"), pytest.param(2, [1, 2, 2], id="in a crowd")],
 )
-def test_only_after_a_shared_commit_the_next_one_waits_for_who_is_on_the_way(
+def test_commit_waits_for_late_records_only_after_a_shared_commit(
     tmp_path: Path, before: int, commits: list[int]
 ) -> None:
     async def play(stage: Stage) -> None:
@@ -160,7 +160,7 @@ def test_only_after_a_shared_commit_the_next_one_waits_for_who_is_on_the_way(
     assert stage.ledger.commits == commits
 
 
-def test_an_answer_is_the_record_as_it_was_stored(tmp_path: Path) -> None:
+def test_returned_record_is_the_stored_one(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         recorder = stage.recorder()
         await recorder.open()
@@ -172,8 +172,8 @@ def test_an_answer_is_the_record_as_it_was_stored(tmp_path: Path) -> None:
     played(Stage(tmp_path), play)
 
 
-class TestAway:
-    def test_records_wait_and_are_delivered_in_order(self, tmp_path: Path) -> None:
+class TestUnavailableLedger:
+    def test_spooled_records_are_delivered_in_order(self, tmp_path: Path) -> None:
         entries = attempts(6)
 
         async def play(stage: Stage) -> None:
@@ -193,7 +193,7 @@ class TestAway:
         assert ids(stored) == [entry.id for entry in entries]
         assert types(stored)[-1] == "closed"
 
-    def test_the_deliverer_notices_by_itself(self, tmp_path: Path) -> None:
+    def test_delivery_resumes_by_itself(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             recorder = stage.recorder()
             await recorder.open()
@@ -207,7 +207,9 @@ class TestAway:
 
         assert len(ids(played(Stage(tmp_path), play))) == 3
 
-    def test_what_was_stored_without_an_answer_is_not_stored_twice(self, tmp_path: Path) -> None:
+    def test_record_stored_without_an_acknowledgement_is_not_stored_twice(
+        self, tmp_path: Path
+    ) -> None:
         async def play(stage: Stage) -> None:
             recorder = stage.recorder()
             await recorder.open()
@@ -220,7 +222,7 @@ class TestAway:
         stored = played(Stage(tmp_path), play)
         assert types(stored) == ["opened", *["attempt"] * 4, "closed"]
 
-    def test_a_process_that_starts_meanwhile_serves(self, tmp_path: Path) -> None:
+    def test_recorder_starts_without_the_ledger(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             stage.ledger.away = True
             recorder = stage.recorder()
@@ -231,7 +233,7 @@ class TestAway:
 
         assert types(played(Stage(tmp_path), play)) == ["opened", "attempt", "attempt", "closed"]
 
-    def test_a_process_that_stops_meanwhile_leaves_all_to_the_next(self, tmp_path: Path) -> None:
+    def test_spool_of_a_stopped_recorder_is_delivered_by_the_next(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             stage.ledger.away = True
             first = stage.recorder("first")
@@ -251,7 +253,7 @@ class TestAway:
             ["opened"],
         ]
 
-    def test_tables_of_another_version_keep_a_process_from_starting(self, tmp_path: Path) -> None:
+    def test_tables_of_another_version_prevent_the_start(self, tmp_path: Path) -> None:
         class Older(Moody):
             def unwitnessed(self) -> list[Head]:
                 raise MigrationNeeded("version 0")
@@ -268,7 +270,7 @@ class TestOpenGrants:
         over = TIME + timedelta(hours=1)
         return an_attempt(grant="g1", grant_act="issued", grant_expires=over)
 
-    def test_are_those_of_every_writer(self, tmp_path: Path) -> None:
+    def test_open_grants_of_every_writer_are_found(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             one, other = stage.recorder("one"), stage.recorder("other")
             await recorded(one, self.issued())
@@ -278,7 +280,7 @@ class TestOpenGrants:
 
         played(Stage(tmp_path), play)
 
-    def test_are_not_known_while_records_wait(self, tmp_path: Path) -> None:
+    def test_open_grants_are_unknown_while_records_wait(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             recorder = stage.recorder()
             await recorder.open()
@@ -312,7 +314,7 @@ class TestUnrecorded:
         await recorder.record(an_attempt())
         await recorder.close()
 
-    def test_a_gap_is_told_before_what_comes_after_it(self, tmp_path: Path) -> None:
+    def test_gap_is_recorded_before_later_records(self, tmp_path: Path) -> None:
         stored = played(Stage(tmp_path, spool=False), self.outage)
         # Of the first write nobody knew whether it was stored, so it was stored again.
         assert types(stored) == ["opened", "attempt", "gap", "attempt", "closed"]
@@ -320,11 +322,11 @@ class TestUnrecorded:
         assert (gap["count"], gap["refused"], gap["why"]) == (2, 1, "the disk is full")
         assert (gap["since"], gap["until"]) == ("2026-03-01T12:00:05Z", "2026-03-01T12:00:09Z")
 
-    def test_a_full_spool_is_like_none(self, tmp_path: Path) -> None:
+    def test_full_spool_causes_a_gap(self, tmp_path: Path) -> None:
         stored = played(Stage(tmp_path, limit=100), self.outage)
         assert types(stored) == ["opened", "attempt", "gap", "attempt", "closed"]
 
-    def test_the_deliverer_tells_of_a_gap_although_nobody_writes(self, tmp_path: Path) -> None:
+    def test_gap_is_delivered_without_further_writes(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             stage.ledger.away = True
             recorder = stage.recorder()
@@ -338,7 +340,7 @@ class TestUnrecorded:
 
         assert types(played(Stage(tmp_path, spool=False), play)) == ["opened", "gap"]
 
-    def test_no_hole_is_left_where_the_outcome_was_unknown(self, tmp_path: Path) -> None:
+    def test_unknown_outcome_of_a_commit_leaves_no_hole_in_the_chain(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             recorder = stage.recorder()
             await recorder.open()
@@ -353,8 +355,8 @@ class TestUnrecorded:
         assert types(stored) == ["opened", "attempt", "attempt"]
 
 
-class TestThread:
-    def test_the_loop_goes_on_while_a_commit_is_in_flight(self, tmp_path: Path) -> None:
+class TestThreadLink:
+    def test_event_loop_runs_during_a_commit(self, tmp_path: Path) -> None:
         """What comes meanwhile shares the next commit."""
         held, asked = threading.Event(), threading.Event()
 
@@ -384,7 +386,7 @@ class TestThread:
 
         played(Stage(tmp_path), play)
 
-    def test_a_ledger_that_says_nothing_counts_as_away(self, tmp_path: Path) -> None:
+    def test_ledger_that_does_not_answer_counts_as_unavailable(self, tmp_path: Path) -> None:
         """Its late commit and the delivery from the spool are one record."""
         held, stuck = threading.Event(), threading.Event()
 
@@ -410,8 +412,8 @@ class TestThread:
         assert types(stored) == ["opened", *["attempt"] * 3, "closed"]
 
 
-def test_nobody_waits_for_a_delivery(tmp_path: Path) -> None:
-    """Somebody holds the file's lock: what waits keeps waiting, what is new is answered."""
+def test_delivery_of_the_spool_delays_no_record(tmp_path: Path) -> None:
+    """Another program holds the file's lock: spooled records wait, new ones are answered."""
     asked, held = threading.Event(), threading.Event()
 
     class Locked(Moody):
@@ -440,10 +442,10 @@ def test_nobody_waits_for_a_delivery(tmp_path: Path) -> None:
     assert types(stored) == ["opened", *["attempt"] * 5, "closed"]
 
 
-def test_a_lock_that_another_program_holds_does_not_hold_up_the_loop_for_long(
+def test_lock_of_another_program_delays_the_event_loop_only_briefly(
     tmp_path: Path,
 ) -> None:
-    """The spool takes the record before the lock is let go of, after three seconds."""
+    """The spool takes the record before the lock is released, after three seconds."""
     stage = Stage(tmp_path)
 
     async def play(stage: Stage) -> None:
@@ -464,7 +466,7 @@ def test_a_lock_that_another_program_holds_does_not_hold_up_the_loop_for_long(
 
 
 class TestDelivery:
-    """Nothing ends it but the end of the process."""
+    """Delivery ends only with the process."""
 
     async def recorded_after(self, stage: Stage, recorder: Recorder) -> None:
         """Deliver in the background until something new reaches the ledger directly."""
@@ -477,8 +479,8 @@ class TestDelivery:
         task.cancel()
         await recorder.close()
 
-    def test_a_spool_that_somebody_emptied(self, tmp_path: Path) -> None:
-        """What waited is lost, and the log says so; what comes is recorded in another chain."""
+    def test_truncated_spool_starts_another_chain(self, tmp_path: Path) -> None:
+        """The spooled records are lost, and logged; later ones are recorded in another chain."""
 
         async def play(stage: Stage) -> None:
             stage.ledger.away = True
@@ -495,7 +497,7 @@ class TestDelivery:
         [chain] = by_chain(played(stage, play))
         assert chain[0]["writer"] == "writer-1-2"
 
-    def test_an_error_that_nobody_thought_of(self, tmp_path: Path) -> None:
+    def test_unforeseen_error_does_not_end_delivery(self, tmp_path: Path) -> None:
         class Broken(Moody):
             failures = 2
 
@@ -518,7 +520,9 @@ class TestDelivery:
         assert types(stored)[:3] == ["opened", "attempt", "attempt"]
 
 
-def test_more_than_can_wait_is_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_beyond_the_queue_limit_are_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "MOST_WAITING", 3)
 
     async def play(stage: Stage) -> None:
@@ -533,7 +537,7 @@ def test_more_than_can_wait_is_turned_away(tmp_path: Path, monkeypatch: pytest.M
     assert len(ids(played(Stage(tmp_path), play))) == 3
 
 
-def test_a_recorder_that_stops_records_what_waits_and_nothing_more(tmp_path: Path) -> None:
+def test_closed_recorder_records_what_waits_and_rejects_more(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         recorder = stage.recorder()
         await recorder.open()
@@ -547,7 +551,7 @@ def test_a_recorder_that_stops_records_what_waits_and_nothing_more(tmp_path: Pat
     assert types(played(Stage(tmp_path), play)) == ["opened", *["attempt"] * 5, "closed"]
 
 
-def test_a_new_chain_witnesses_the_ends_of_the_others(tmp_path: Path) -> None:
+def test_new_chain_contains_the_heads_of_unclosed_chains(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         killed = stage.recorder("killed")
         await killed.open()
@@ -561,7 +565,7 @@ def test_a_new_chain_witnesses_the_ends_of_the_others(tmp_path: Path) -> None:
     played(Stage(tmp_path), play)
 
 
-def test_a_clock_that_jumps_back_breaks_no_chain(tmp_path: Path) -> None:
+def test_clock_that_jumps_back_breaks_no_chain(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         recorder = stage.recorder()
         await recorder.open()
@@ -583,8 +587,8 @@ def test_a_clock_that_jumps_back_breaks_no_chain(tmp_path: Path) -> None:
     assert gap["since"] <= gap["until"]
 
 
-class TestConflict:
-    def test_a_chain_that_somebody_else_wrote_to_is_left_for_another(self, tmp_path: Path) -> None:
+class TestForgedChain:
+    def test_chain_with_foreign_records_is_replaced_by_a_new_one(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             recorder = stage.recorder()
             await recorder.open()
@@ -602,7 +606,7 @@ class TestConflict:
         assert heads == {"writer-1": 2, "writer-1-2": 3}
         stage.close()
 
-    def test_what_waited_of_it_is_kept_aside(self, tmp_path: Path) -> None:
+    def test_spool_of_a_chain_with_foreign_records_is_set_aside(self, tmp_path: Path) -> None:
         async def play(stage: Stage) -> None:
             recorder = stage.recorder()
             await recorder.open()

@@ -46,7 +46,7 @@ def conditions(hook: dict[str, Any]) -> dict[str, str]:
     return {each["name"]: each["expression"] for each in hook["matchConditions"]}
 
 
-def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
+def test_guard_fails_closed_within_ten_seconds_without_side_effects_on_dry_run() -> None:
     hook = hooks()[GUARD]
     assert hook["clientConfig"] == {
         "url": "https://webhook.example:8443/validate/c0ffee",
@@ -68,20 +68,18 @@ def test_it_fails_closed_within_bounds_and_records_no_dry_run() -> None:
         ("mode: audit\noutage: {away: refuse}", "Fail"),
     ],
 )
-def test_without_an_answer_nobody_is_refused_where_nothing_is_enforced(
-    text: str, wanted: str
-) -> None:
+def test_failure_policy_follows_the_modes_and_the_outage_setting(text: str, wanted: str) -> None:
     found = hooks(a_policy(text))
     assert {found[name]["failurePolicy"] for name in (GUARD, STATUS)} == {wanted}
     assert {found[name]["failurePolicy"] for name in (SCALE, HOLD)} == {"Ignore"}
 
 
-def test_scale_has_an_entry_of_its_own_that_fails_open() -> None:
+def test_scale_has_a_separate_entry_that_fails_open() -> None:
     hook = hooks()[SCALE]
     assert (hook["failurePolicy"], hook["rules"][0]["resources"]) == ("Ignore", ["*/scale"])
 
 
-def test_marks_and_stamps_are_watched_in_a_status_too() -> None:
+def test_status_subresources_are_guarded_for_marks_and_stamps() -> None:
     hook = hooks(a_policy("markers: [{name: own, label: example.com/by}]"))[STATUS]
     for resource in ("deployments/status", "pods/status", "namespaces/finalize"):
         assert resource in hook["rules"][0]["resources"]
@@ -92,8 +90,8 @@ def test_marks_and_stamps_are_watched_in_a_status_too() -> None:
     assert hook["failurePolicy"] == "Fail"
 
 
-def test_nothing_that_ownership_is_read_from_is_left_out_of_a_status() -> None:
-    """A mark that is no sign sets an object free as well, and so does a controller's reference."""
+def test_status_condition_covers_every_key_that_decides_ownership() -> None:
+    """A mark that is no sign releases an object as well, and so does a controller's reference."""
     policy = a_policy("markers: [{name: own, label: example.com/by, application: example.com/app}]")
     touched = conditions(hooks(policy)[STATUS])["touches-marks"]
     for _, key in policy.mark_keys:
@@ -103,8 +101,8 @@ def test_nothing_that_ownership_is_read_from_is_left_out_of_a_status() -> None:
     assert "object.metadata.ownerReferences != oldObject.metadata.ownerReferences" in touched
 
 
-def test_only_engines_that_count_have_objects_of_their_own() -> None:
-    """Of the others no controller is trusted: each of its own writes would reach us."""
+def test_kinds_of_disabled_engines_are_not_guarded() -> None:
+    """No controller of theirs is trusted: each of its own writes would reach us."""
     guarded = conditions(hooks(a_policy("engines: {flux: {enabled: false}}"))[GUARD])["guarded"]
     assert "'Application'" in guarded
     assert "'Kustomization'" not in guarded
@@ -113,7 +111,7 @@ def test_only_engines_that_count_have_objects_of_their_own() -> None:
     assert "'Stack'" in conditions(hooks(optional)[GUARD])["guarded"]
 
 
-def test_wherever_we_are_we_are_not_asked_about_it() -> None:
+def test_namespace_of_the_webhook_is_exempt() -> None:
     endpoint = Endpoint(Service("platform-security", "guard"), b"PEM", "c0ffee")
     for configuration in configurations(WITH_GLASS, endpoint):
         for hook in configuration["webhooks"]:
@@ -122,19 +120,19 @@ def test_wherever_we_are_we_are_not_asked_about_it() -> None:
             assert len(exempt) == len(set(exempt))
 
 
-def test_in_a_reserved_namespace_no_reconciler_is_asked_about_what_nobody_marked() -> None:
+def test_condition_excludes_reconcilers_in_reserved_namespaces() -> None:
     found = conditions(hooks(a_policy("reservedNamespaces: [shop]"))[GUARD])["not-its-controller"]
     assert "(request.namespace in ['shop'])" in found
     assert "request.namespace" not in conditions(hooks()[GUARD])["not-its-controller"]
 
 
-def test_cluster_components_are_kept_away() -> None:
+def test_cluster_components_are_exempt() -> None:
     for hook in hooks().values():
         assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
         assert "garbage" in conditions(hook)["not-kubernetes"]
 
 
-def test_what_the_policy_names_is_in_the_conditions() -> None:
+def test_names_of_the_policy_are_in_the_conditions() -> None:
     policy = a_policy(
         "emergencyGroup: it's urgent\n"
         "reservedNamespaces: ['team-*', shop]\n"
@@ -150,30 +148,30 @@ def test_what_the_policy_names_is_in_the_conditions() -> None:
     assert "'own-robot'" in found["not-its-controller"]
 
 
-def test_a_policy_that_no_api_server_takes_is_refused_when_it_is_written() -> None:
+def test_policy_too_large_for_the_api_server_is_rejected() -> None:
     users = ", ".join(f"robot-{number}-of-a-very-long-name" for number in range(1000))
     policy = a_policy(f"engines: {{flux: {{controllers: [{users}]}}}}")
     with pytest.raises(PolicyTooLarge, match="not-its-controller"):
         hooks(policy)
 
 
-def test_the_configuration_says_which_policy_it_was_made_from() -> None:
+def test_configuration_is_annotated_with_the_digest_of_its_policy() -> None:
     configuration = validating_configuration(DEFAULT, ENDPOINT)
     assert configuration["metadata"]["annotations"] == {"glasswarden.io/policy": DEFAULT.digest}
 
 
-def test_a_delegation_of_that_name_is_not_taken_for_kubernetes() -> None:
-    """Its actors own some fields; they are asked about all others."""
+def test_delegation_named_kubernetes_is_not_exempt() -> None:
+    """Its actors own some fields; the webhook is called about all others."""
     policy = a_policy("delegations: [{name: kubernetes, actors: [robot], fields: [/spec/a]}]")
     assert "robot" not in conditions(hooks(policy)[GUARD])["not-kubernetes"]
 
 
-class TestMutating:
-    def test_it_is_printed_beside_the_other(self) -> None:
+class TestMutatingConfiguration:
+    def test_mutating_configuration_follows_the_validating_one(self) -> None:
         kinds = [each["kind"] for each in configurations(DEFAULT, ENDPOINT)]
         assert kinds == ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]
 
-    def test_it_fails_open_writes_nothing_down_and_may_be_called_again(self) -> None:
+    def test_mutating_webhooks_fail_open_without_side_effects_and_can_be_reinvoked(self) -> None:
         for name, hook in mutating().items():
             assert hook["clientConfig"]["url"] == "https://webhook.example:8443/mutate/c0ffee"
             assert hook["failurePolicy"] == "Ignore"
@@ -184,7 +182,7 @@ class TestMutating:
             assert hook["rules"][0]["operations"] == ["UPDATE"]
             assert "kube-system" in hook["namespaceSelector"]["matchExpressions"][0]["values"]
 
-    def test_it_is_asked_only_where_the_glass_is_broken(self) -> None:
+    def test_mutating_webhooks_are_called_only_for_break_glass(self) -> None:
         breaks = conditions(mutating()[STAMP])["breaks-glass"]
         assert "breakglass.glasswarden.io/reason" in breaks
         within = mutating()[STAMP_WITHIN]
@@ -193,17 +191,17 @@ class TestMutating:
         assert conditions(within)["guarded"] == conditions(self.guard())["guarded"]
         assert conditions(within)["not-asked-already"] == f"!({breaks})"
 
-    def test_without_a_rule_of_break_glass_it_costs_nobody_anything(self) -> None:
+    def test_mutating_configuration_is_empty_without_breakglass_rules(self) -> None:
         assert mutating(DEFAULT) == {}
 
     def guard(self) -> dict[str, Any]:
         return hooks()[GUARD]
 
-    def test_the_guard_sees_every_stamp_that_is_written(self) -> None:
+    def test_guard_is_called_for_every_written_stamp(self) -> None:
         assert "breakglass.glasswarden.io/grant" in conditions(self.guard())["guarded"]
 
 
-def test_whatever_could_stop_a_reconciler_fails_open() -> None:
+def test_hold_webhooks_fail_open() -> None:
     asked = [
         hooks()[HOLD],
         hooks(WITH_GLASS)[HOLD_WITHIN],
@@ -215,7 +213,7 @@ def test_whatever_could_stop_a_reconciler_fails_open() -> None:
         assert "kustomize-controller" in conditions(hook)["its-controller"]
 
 
-def test_a_reconciler_is_asked_about_only_where_break_glass_has_left_a_trace() -> None:
+def test_hold_webhooks_are_called_only_for_objects_with_break_glass_annotations() -> None:
     assert "breakglass.glasswarden.io/grant" in conditions(mutating()[HOLD])["breaks-glass"]
     assert "oldObject.metadata.annotations" in conditions(hooks()[HOLD])["granted"]
     assert hooks()[HOLD]["rules"][0]["operations"] == ["DELETE"]

@@ -13,24 +13,24 @@ def variables(policy: Policy) -> dict[str, str]:
     return {each["name"]: each["expression"] for each in rules["spec"]["variables"]}
 
 
-def test_it_says_which_policy_it_was_made_from() -> None:
+def test_fallback_policy_is_annotated_with_the_digest_of_its_policy() -> None:
     [rules, binding] = floor(DEFAULT)
     assert rules["metadata"]["annotations"] == {"glasswarden.io/policy": DEFAULT.digest}
     assert binding["spec"] == {"policyName": NAME, "validationActions": ["Deny"]}
 
 
-def test_an_expression_that_fails_lets_the_write_pass() -> None:
+def test_failing_expression_allows_the_write() -> None:
     [rules, _] = floor(DEFAULT)
     assert rules["spec"]["failurePolicy"] == "Ignore"
 
 
-def test_a_policy_that_only_watches_makes_a_floor_that_refuses_nothing() -> None:
+def test_fallback_policy_of_audit_mode_denies_nothing() -> None:
     found = variables(a_policy("mode: audit\nreconcilers: audit\n"))
     assert found["enforced"] == "false"
     assert "variables.steers && false" in found["guarded"]
 
 
-def test_rules_that_come_to_the_same_are_asked_together() -> None:
+def test_mode_rules_with_the_same_result_are_merged() -> None:
     rules = ", ".join(f"{{mode: warn, names: [a{number}]}}" for number in range(200))
     found = variables(a_policy(f"modes: [{rules}, {{mode: enforce, names: [b]}}]\nmode: audit"))
     assert found["enforced"].count("?") == 2
@@ -39,24 +39,24 @@ def test_rules_that_come_to_the_same_are_asked_together() -> None:
         floor(a_policy(f"modes: [{turning}]"))
 
 
-def test_a_floor_that_no_api_server_takes_is_refused_when_it_is_written() -> None:
+def test_fallback_policy_too_large_for_the_api_server_is_rejected() -> None:
     rules = ", ".join(f"{{mode: warn, names: [{'x' * 60}{number}]}}" for number in range(1000))
     with pytest.raises(PolicyTooLarge, match="'enforced' has"):
         floor(a_policy(f"modes: [{rules}]"))
 
 
-def test_the_first_rule_that_fits_sets_the_mode() -> None:
+def test_first_matching_rule_sets_the_mode() -> None:
     found = variables(a_policy("modes: [{mode: enforce, names: [a]}, {mode: audit, names: [b]}]"))
     a, b = ("(variables.name in ['a'])", "(variables.name in ['b'])")
     assert found["enforced"] == f"(({a})) ? true : ((({b})) ? false : (true))"
 
 
-def test_a_label_of_any_value_has_to_be_there() -> None:
+def test_label_with_a_wildcard_value_must_exist() -> None:
     found = variables(a_policy('modes: [{mode: audit, labels: {canary: "*"}}]'))
     assert "'canary' in variables.subject.metadata.labels) && " in found["enforced"]
 
 
-def test_wherever_we_are_nothing_is_refused() -> None:
+def test_namespace_of_the_webhook_is_exempt() -> None:
     [rules, _] = floor(DEFAULT, "platform-security")
     [expression] = rules["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
     assert {"kube-system", "glasswarden", "platform-security"} == set(expression["values"]) - {
@@ -65,14 +65,14 @@ def test_wherever_we_are_nothing_is_refused() -> None:
     }
 
 
-def test_a_delegates_manager_is_left_to_the_webhook() -> None:
+def test_manager_of_a_delegation_is_left_to_the_webhook() -> None:
     policy = a_policy("delegations: [{name: x, managers: [robot], fields: [/spec/a]}]")
     [rules, _] = floor(policy)
     conditions = {each["name"] for each in rules["spec"]["matchConditions"]}
     assert "not-a-delegates-manager" in conditions
 
 
-def test_objects_of_engines_that_it_cannot_read_are_left_to_the_webhook() -> None:
+def test_objects_of_engines_without_a_cel_expression_are_left_to_the_webhook() -> None:
     found = variables(DEFAULT)
     assert "kapp.k14s.io/app" in found["owned"]
     assert "'kapp'" not in found["engine"]

@@ -17,7 +17,7 @@ CROWDS = 5
 """On a busy machine now and then one process sleeps while the other lets a whole crowd in."""
 
 
-def test_callers_that_come_at_once_are_spread_over_the_workers(tmp_path: Path) -> None:
+def test_simultaneous_callers_are_spread_over_the_workers(tmp_path: Path) -> None:
     with Webhook(tmp_path, f"sqlite://{tmp_path}/ledger.db") as webhook:
         eventually(lambda: len(webhook.workers()) == WORKERS, "all workers")
         crowds = (spread(webhook) for _ in range(CROWDS))

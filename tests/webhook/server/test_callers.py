@@ -1,4 +1,4 @@
-"""Only the API server may call: by the path that it was told, or by its certificate."""
+"""Only the API server may call: by its secret path, or by its certificate."""
 
 import http.client
 import os
@@ -74,7 +74,7 @@ def client_of(files: Folder, authority: Authority | None, folder: Path) -> ssl.S
     return context
 
 
-def test_a_caller_with_a_certificate_of_the_authority_is_served(
+def test_caller_with_a_certificate_of_the_authority_is_served(
     webhook: tuple[int, Folder], authority: Authority, tmp_path: Path
 ) -> None:
     port, files = webhook
@@ -83,7 +83,7 @@ def test_a_caller_with_a_certificate_of_the_authority_is_served(
     assert b'"allowed":false' in body
 
 
-def test_a_caller_with_another_authoritys_gets_no_word_in(
+def test_caller_with_a_certificate_of_another_authority_is_rejected(
     webhook: tuple[int, Folder], tmp_path: Path
 ) -> None:
     port, files = webhook
@@ -92,7 +92,7 @@ def test_a_caller_with_another_authoritys_gets_no_word_in(
     assert no_records(tmp_path)
 
 
-def test_a_caller_without_any_is_turned_away_though_it_knows_the_path(
+def test_caller_without_a_certificate_is_rejected_despite_the_right_path(
     webhook: tuple[int, Folder], tmp_path: Path
 ) -> None:
     port, files = webhook
@@ -101,10 +101,10 @@ def test_a_caller_without_any_is_turned_away_though_it_knows_the_path(
 
 
 @pytest.mark.parametrize("page", ["/healthz", "/readyz", "/metrics"])
-def test_probes_and_prometheus_need_none(
+def test_probes_and_metrics_need_no_client_certificate(
     webhook: tuple[int, Folder], page: str, tmp_path: Path
 ) -> None:
-    """Kubelet has none to show; the manifests' probes and monitor ask over HTTPS."""
+    """Kubelet has none; the probes and the monitor of the manifests use HTTPS."""
     port, files = webhook
     client = client_of(files, None, tmp_path)
     with closing(http.client.HTTPSConnection(HOST, port, context=client, timeout=20)) as one:

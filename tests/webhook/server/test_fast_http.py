@@ -1,4 +1,4 @@
-"""The short lane takes what the API server sends, and nothing that could be read in two ways."""
+"""The fast HTTP path takes what the API server sends, and nothing ambiguous."""
 
 import asyncio
 import json
@@ -44,12 +44,12 @@ def a_head(*more: str, line: str = LINE, leave: str = "") -> bytes:
     return "\r\n".join((line, *fields, *more, "", "")).encode()
 
 
-def test_a_review_of_the_api_server_is_understood() -> None:
+def test_request_of_the_api_server_is_parsed() -> None:
     head = a_head()
     assert parse_head(head + b"{}") == Head(b"/validate/x", 7, len(head))
 
 
-def test_so_is_one_that_is_traced() -> None:
+def test_request_with_a_trace_header_is_parsed() -> None:
     assert parse_head(a_head("Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b71692033-01"))
 
 
@@ -82,7 +82,7 @@ LONG_WAY = {
 
 
 @pytest.mark.parametrize("data", LONG_WAY.values(), ids=LONG_WAY)
-def test_everything_else_goes_the_long_way(data: bytes) -> None:
+def test_other_requests_are_left_to_the_regular_parser(data: bytes) -> None:
     assert parse_head(data) is None
 
 
@@ -127,7 +127,7 @@ def answers(connection: ssl.SSLSocket, count: int) -> list[str]:
     return found
 
 
-def test_a_body_may_come_in_pieces(stage: Stage, caller: ssl.SSLSocket) -> None:
+def test_body_in_pieces_is_answered(stage: Stage, caller: ssl.SSLSocket) -> None:
     whole = request_of(stage.path(), "in-pieces")
     step = len(whole) // 3
     for start in range(0, len(whole), step):
@@ -136,27 +136,31 @@ def test_a_body_may_come_in_pieces(stage: Stage, caller: ssl.SSLSocket) -> None:
     assert answers(caller, 1) == ["in-pieces"]
 
 
-def test_reviews_that_are_sent_ahead_are_answered_in_their_order(
-    stage: Stage, caller: ssl.SSLSocket
-) -> None:
+def test_pipelined_reviews_are_answered_in_order(stage: Stage, caller: ssl.SSLSocket) -> None:
     names = [f"ahead-{number}" for number in range(20)]
     caller.sendall(b"".join(request_of(stage.path(), name) for name in names))
     assert answers(caller, len(names)) == names
 
 
-def test_a_connection_that_left_the_lane_is_served_on(stage: Stage, caller: ssl.SSLSocket) -> None:
+def test_connection_is_served_after_leaving_the_fast_path(
+    stage: Stage, caller: ssl.SSLSocket
+) -> None:
     for name, more in (("lane", ()), ("long", ("Cache-Control: no-cache",)), ("after", ())):
         caller.sendall(request_of(stage.path(), name, *more))
         assert answers(caller, 1) == [name]
 
 
-def test_so_it_is_where_all_of_it_is_sent_ahead(stage: Stage, caller: ssl.SSLSocket) -> None:
+def test_pipelined_requests_are_served_after_leaving_the_fast_path(
+    stage: Stage, caller: ssl.SSLSocket
+) -> None:
     path = stage.path()
     caller.sendall(request_of(path, "lane") + request_of(path, "long", "Cache-Control: no-cache"))
     assert answers(caller, 2) == ["lane", "long"]
 
 
-def test_who_hangs_up_in_the_middle_disturbs_nobody(stage: Stage, caller: ssl.SSLSocket) -> None:
+def test_caller_that_disconnects_early_affects_no_other(
+    stage: Stage, caller: ssl.SSLSocket
+) -> None:
     context = ssl.create_default_context(cafile=stage.certificates.authority)
     for _ in range(5):
         plain = socket.create_connection((HOST, stage.port), timeout=10)
@@ -166,12 +170,12 @@ def test_who_hangs_up_in_the_middle_disturbs_nobody(stage: Stage, caller: ssl.SS
     assert answers(caller, 1) == ["patient"]
 
 
-def test_who_has_the_path_wrong_is_turned_away(caller: ssl.SSLSocket) -> None:
+def test_wrong_path_is_rejected(caller: ssl.SSLSocket) -> None:
     caller.sendall(request_of("/validate/guess", "stranger"))
     assert caller.recv(65536).startswith(b"HTTP/1.1 403 ")
 
 
-def test_who_is_on_the_lane_when_the_webhook_stops_is_told_so(tmp_path: Path) -> None:
+def test_connection_on_the_fast_path_is_closed_when_the_webhook_stops(tmp_path: Path) -> None:
     with Webhook(tmp_path, f"sqlite://{tmp_path}/ledger.db") as webhook:
         plain = socket.create_connection((LOOPBACK, webhook.port), timeout=10)
         with closing(webhook.tls.wrap_socket(plain, server_hostname=LOOPBACK)) as connection:
@@ -202,7 +206,7 @@ class Answering:
         return HTTPStatus.OK, body
 
 
-def test_a_connection_is_closed_when_it_was_silent_for_long_and_not_before() -> None:
+def test_idle_connection_is_closed_after_the_timeout_and_not_before() -> None:
     asyncio.run(_answered_then_silent())
 
 

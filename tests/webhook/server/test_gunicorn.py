@@ -50,7 +50,7 @@ def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:
     assert (status, json.loads(body)["response"]["allowed"]) == (200, True)
 
 
-def test_the_mutating_webhook_answers_beside_it(stage: Stage) -> None:
+def test_mutating_webhook_is_served_by_the_same_process(stage: Stage) -> None:
     with connected(stage) as connection:
         connection.request("POST", stage.path("mutate"), a_review(), JSON)
         response = json.loads(connection.getresponse().read())["response"]
@@ -82,11 +82,11 @@ def test_one_connection_serves_many_reviews(stage: Stage) -> None:
             400,
             id="a second metadata, without marks",
         ),
-        pytest.param(a_review(), "text/plain", 415, id="not said to be JSON"),
+        pytest.param(a_review(), "text/plain", 415, id="not declared as JSON"),
         pytest.param(b" " * (8 * 1024 * 1024 + 1), "application/json", 413, id="too large"),
     ],
 )
-def test_what_is_no_review_gets_a_clear_refusal(
+def test_malformed_review_is_rejected_with_its_status(
     stage: Stage, body: bytes, content_type: str, status: int
 ) -> None:
     answered, text = post(stage, body, content_type)
@@ -98,14 +98,16 @@ def test_what_is_no_review_gets_a_clear_refusal(
 @pytest.mark.parametrize(
     ("path", "body", "content_type", "status"),
     [
-        pytest.param("/validate/stranger", a_review(), "application/json", 403, id="a stranger"),
+        pytest.param(
+            "/validate/stranger", a_review(), "application/json", 403, id="an unauthorized caller"
+        ),
         pytest.param("/mutate/stranger", a_review(), "application/json", 403, id="another"),
         pytest.param(None, b"{", "application/json", 400, id="malformed"),
-        pytest.param(None, a_review(), "text/plain", 415, id="not said to be JSON"),
+        pytest.param(None, a_review(), "text/plain", 415, id="not declared as JSON"),
         pytest.param(None, b" " * (8 * 1024 * 1024 + 1), "application/json", 413, id="too large"),
     ],
 )
-def test_every_refusal_is_counted(
+def test_every_rejection_is_counted(
     stage: Stage, path: str | None, body: bytes, content_type: str, status: int
 ) -> None:
     before = refusals(stage, status)
@@ -139,14 +141,16 @@ def refusals(stage: Stage, status: int) -> float:
         ("POST", "/elsewhere", 404),
     ],
 )
-def test_everything_else_is_flasks(stage: Stage, method: str, path: str, status: int) -> None:
+def test_other_paths_are_answered_by_flask(
+    stage: Stage, method: str, path: str, status: int
+) -> None:
     with connected(stage) as connection:
         connection.request(method, path)
         assert connection.getresponse().status == status
 
 
-def test_silent_connections_keep_nobody_waiting(stage: Stage) -> None:
-    """Connections that finish the handshake and then say nothing hold no thread."""
+def test_silent_connections_delay_no_caller(stage: Stage) -> None:
+    """Connections that finish the handshake and then send nothing hold no thread."""
     context = ssl.create_default_context(cafile=stage.certificates.authority)
     with ExitStack() as stack:
         for _ in range(50):
@@ -155,14 +159,14 @@ def test_silent_connections_keep_nobody_waiting(stage: Stage) -> None:
         assert post(stage, a_review())[0] == 200
 
 
-def test_plain_text_on_the_tls_port_disturbs_nobody(stage: Stage) -> None:
+def test_plain_text_on_the_tls_port_affects_no_other_caller(stage: Stage) -> None:
     with socket.create_connection((HOST, stage.port), timeout=10) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b"200" not in plain.recv(1024)
     assert post(stage, a_review())[0] == 200
 
 
-def test_a_renewed_certificate_is_taken_up_while_connections_stand(tmp_path: Path) -> None:
+def test_renewed_certificate_is_served_while_connections_stay_open(tmp_path: Path) -> None:
     with open_webhook(tmp_path) as stage, connected(stage) as standing:
         standing.request("GET", "/readyz")
         standing.getresponse().read()
@@ -177,8 +181,8 @@ def test_a_renewed_certificate_is_taken_up_while_connections_stand(tmp_path: Pat
         assert post(stage, a_review())[0] == 200
 
 
-def test_a_process_that_serves_nothing_has_no_say_in_the_figures(stage: Stage) -> None:
-    """Neither the parent of those that serve, nor whoever started it: us, who have some too."""
+def test_metrics_come_only_from_serving_processes(stage: Stage) -> None:
+    """Not from their parent, nor from whoever started it: this test has metrics too."""
     metrics.LEDGER_AVAILABLE.set(0)
     with connected(stage) as connection:
         connection.request("GET", "/metrics")
@@ -186,7 +190,7 @@ def test_a_process_that_serves_nothing_has_no_say_in_the_figures(stage: Stage) -
     assert re.findall(r"^glasswarden_ledger_available (\S+)$", text, re.MULTILINE) == ["1.0"]
 
 
-def test_how_far_the_chain_has_come_is_a_figure(stage: Stage) -> None:
+def test_head_of_the_chain_is_a_metric(stage: Stage) -> None:
     before = figure(stage, "glasswarden_chain_head_sequence")
     for _ in range(2):
         post(stage, a_review())
@@ -202,7 +206,7 @@ def figure(stage: Stage, name: str) -> float:
     return float(value)
 
 
-def test_the_certificates_expiry_is_a_figure_that_follows_it(tmp_path: Path) -> None:
+def test_expiry_of_the_served_certificate_is_a_metric(tmp_path: Path) -> None:
     with open_webhook(tmp_path) as stage:
         before = expiry_shown(stage)
         state = first_state([HOST], datetime.now(UTC), Timing(lifetime=timedelta(days=7)))
