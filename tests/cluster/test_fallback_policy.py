@@ -1,7 +1,7 @@
 """The fallback policy and the webhook, asked about the same writes by the same API server.
 
 Each write is made twice, on objects of its own: once with only the webhook registered, once with
-only the floor. The floor must never refuse what the webhook allows.
+only the fallback policy, which must never deny what the webhook allows.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Operational mishaps: each has its documented behaviour, metric, log line and alert.
+"""Operational mishaps: each has its documented behaviour, its metric and its log line.
 
-The behaviour is docs/operate.md's; the figure is on /metrics; the line is in the log; and `doctor`
-says what is wrong.
+The behaviour is that of docs/operate.md; the metric is on /metrics; and `doctor` reports what is
+wrong.
 """
 
 import itertools
