@@ -92,7 +92,7 @@ def recording(figures: Figures) -> Finding:
     behind = f"{waiting} records wait in the spool, the oldest for {oldest:.0f} s"
     if not figures.get("glasswarden_ledger_available", 1.0):
         says = f"the webhook does not reach its ledger; {behind}"
-        return Finding(subject, Health.ILL, says, "docs/runbooks/ledger-away.md")
+        return Finding(subject, Health.ILL, says, "docs/runbooks/ledger-unavailable.md")
     if unrecorded := int(figures.get("glasswarden_unrecorded_writes_total", 0)):
         says = f"{unrecorded} writes could not be recorded since it started"
         return Finding(subject, Health.UNSURE, says, "docs/runbooks/writes-unrecorded.md")
@@ -106,7 +106,7 @@ def policy_in_force(figures: Figures) -> Finding:
     subject = "rules"
     if figures.get("glasswarden_policy_refused"):
         says = "the policy file cannot be used as it is; the rules from before serve"
-        return Finding(subject, Health.ILL, says, "docs/runbooks/policy-refused.md")
+        return Finding(subject, Health.ILL, says, "docs/runbooks/policy-rejected.md")
     return Finding(subject, Health.WELL, "the policy file is in force")
 
 
@@ -172,7 +172,7 @@ def ledger(address: str, now: datetime) -> Iterator[Finding]:
             yield Finding("ledger", Health.WELL, f"{len(opened.heads())} chains")
             yield tail(opened, now)
     except LedgerError as error:
-        advice = _ADVICE.get(type(error), "docs/runbooks/ledger-away.md")
+        advice = _ADVICE.get(type(error), "docs/runbooks/ledger-unavailable.md")
         yield Finding("ledger", Health.ILL, str(error), advice)
     if not is_postgres(address):
         yield from _disk("disk", file_of(address).parent)
