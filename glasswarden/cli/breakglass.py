@@ -26,11 +26,10 @@ import click
 
 from glasswarden.cli.evidence import Snapshot, live_option
 from glasswarden.cli.options import (
+    Connection,
     Kubectl,
     KubectlFailed,
-    flags_taken,
-    kubectl_options,
-    kubectl_with,
+    connection_options,
 )
 from glasswarden.duration import DurationError, parse_span, render_duration
 from glasswarden.kube.objects import Object, Ref, annotations_of, metadata_of, ref_of
@@ -38,15 +37,18 @@ from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import WORDS, peek
 from glasswarden.policy.breakglass.tokens import Petition, Stamp
 
+_TARGET: Final = click.argument("target", metavar="TYPE/NAME")
+_NAMESPACE: Final = "The object's namespace."
+
 
 def on_target(function: Callable[..., None]) -> Callable[..., None]:
     """Let a command name one object, as `target`, and pass kubectl's flags on, as `kubectl`."""
 
-    @_named
+    @_TARGET
+    @connection_options(namespace=_NAMESPACE, all_namespaces=False)
     @wraps(function)
-    def command(target: str, **options: Any) -> None:  # noqa: ANN401 - the command's own options
-        kubectl = kubectl_with(flags_taken(options))
-        function(target=_one(target), kubectl=kubectl, **options)
+    def command(target: str, connection: Connection, **options: Any) -> None:  # noqa: ANN401
+        function(target=_one(target), kubectl=connection.kubectl(), **options)
 
     return command
 
@@ -54,15 +56,20 @@ def on_target(function: Callable[..., None]) -> Callable[..., None]:
 def on_object(function: Callable[..., None]) -> Callable[..., None]:
     """Let a command name one object, in the cluster or in a folder, and hand it over as `obj`."""
 
-    @_named
+    @_TARGET
+    @connection_options(namespace=_NAMESPACE, all_namespaces=False, asks_ledger=True)
     @live_option
     @wraps(function)
-    def command(target: str, folder: Path | None, **options: Any) -> None:  # noqa: ANN401
-        flags = flags_taken(options)
+    def command(
+        target: str,
+        folder: Path | None,
+        connection: Connection,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
         if folder is not None:
-            found = Snapshot(folder).get(_one(target), flags["namespace"] or "default")
+            found = Snapshot(folder).get(_one(target), connection.namespace or "default")
         else:
-            found = kubectl_with(flags).get(_one(target))
+            found = connection.kubectl().get(_one(target))
         function(obj=found, **options)
 
     return command
@@ -71,25 +78,24 @@ def on_object(function: Callable[..., None]) -> Callable[..., None]:
 def on_history(function: Callable[..., None]) -> Callable[..., None]:
     """Let a command name one object that may be gone; handed over as `live` where it is there."""
 
-    @_named
+    @_TARGET
+    @connection_options(namespace=_NAMESPACE, all_namespaces=False, asks_ledger=True)
     @live_option
     @wraps(function)
-    def command(target: str, folder: Path | None, **options: Any) -> None:  # noqa: ANN401
-        flags = flags_taken(options)
-        named = _one(target)
+    def command(
+        target: str,
+        folder: Path | None,
+        connection: Connection,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        named, namespace = _one(target), connection.namespace
         if folder is not None:
-            found = Snapshot(folder).find(named, flags["namespace"] or "default")
+            found = Snapshot(folder).find(named, namespace or "default")
         else:
-            found = kubectl_with(flags).look(named)
-        function(target=named, namespace=flags["namespace"], live=found, **options)
+            found = connection.kubectl().look(named)
+        function(target=named, namespace=namespace or None, live=found, **options)
 
     return command
-
-
-def _named(command: Callable[..., None]) -> Callable[..., None]:
-    namespace = click.option("-n", "--namespace", metavar="NAME", help="The object's namespace.")
-    target = click.argument("target", metavar="TYPE/NAME")
-    return target(namespace(kubectl_options(command)))
 
 
 def _one(target: str) -> str:

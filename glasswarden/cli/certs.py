@@ -19,7 +19,7 @@ from certs.configurations import Restore, RestoreFailed, Sightings
 from certs.controller import Keeper
 from certs.files import Folder, Secret, StateUnreadable
 from certs.rotation import Phase, State, Timing, begin, first_state, is_due, next_change
-from glasswarden.cli.options import FRACTIONAL_DURATION, connect, spelled
+from glasswarden.cli.options import DURATION, connect, spelled
 from glasswarden.cluster.lease import Lease
 from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import DEFAULT
@@ -103,7 +103,7 @@ def timed(command: F) -> F:
     ):
         command = click.option(
             f"--{name}",
-            type=FRACTIONAL_DURATION,
+            type=DURATION,
             default=value,
             show_default=spelled(value),
             envvar=f"GLASSWARDEN_CERTS_{name.upper()}",
@@ -130,9 +130,7 @@ def command() -> None:
 @command.command("issue")
 @placed
 @HOSTS
-@click.option(
-    "--lifetime", type=FRACTIONAL_DURATION, default=Timing().lifetime, show_default="90 days"
-)
+@click.option("--lifetime", type=DURATION, default=Timing().lifetime, show_default="90 days")
 def issue(
     folder: Path | None,
     secret: str | None,
@@ -240,7 +238,7 @@ def check(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> N
 @timed
 @click.option(
     "--interval",
-    type=FRACTIONAL_DURATION,
+    type=DURATION,
     default="5s",
     show_default=True,
     help="Between two looks.",

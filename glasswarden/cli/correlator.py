@@ -19,7 +19,7 @@ from correlator.service.model import (
     read_sources,
 )
 from glasswarden.cli.evidence import keys_option, ledger_option
-from glasswarden.cli.options import FRACTIONAL_DURATION
+from glasswarden.cli.options import DURATION
 from glasswarden.policy.policy import DEFAULT, Policy
 from glasswarden.policy_file import PolicyUnreadable, parse_policy, read_text
 
@@ -102,7 +102,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--interval",
     envvar="GLASSWARDEN_CORRELATOR_INTERVAL",
-    type=FRACTIONAL_DURATION,
+    type=DURATION,
     default="60s",
     show_default=True,
     help="After so long there is a pass though nothing is known to have changed.",
@@ -110,7 +110,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--retention",
     envvar="GLASSWARDEN_CORRELATOR_RETENTION",
-    type=FRACTIONAL_DURATION,
+    type=DURATION,
     default="400d",
     show_default=True,
     help="Findings that have been gone for so long are forgotten.",
@@ -133,7 +133,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--lease-duration",
     envvar="GLASSWARDEN_CORRELATOR_LEASE_DURATION",
-    type=FRACTIONAL_DURATION,
+    type=DURATION,
     default="30s",
     show_default=True,
     help="How long a leader that fell silent is waited for.",

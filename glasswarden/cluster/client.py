@@ -87,8 +87,8 @@ class Access:
     """What else each request says: whom to impersonate."""
 
 
-def access_in_cluster() -> Access:
-    """Return the access that a pod's service account gives."""
+def access_in_cluster(headers: tuple[tuple[str, str], ...] = ()) -> Access:
+    """Return the access that a pod's service account gives; each request has *headers*."""
     host, port = (os.environ.get(f"KUBERNETES_SERVICE_{name}", "") for name in ("HOST", "PORT"))
     if not host:
         raise NoAccess("not inside a cluster: KUBERNETES_SERVICE_HOST is not set")
@@ -97,7 +97,7 @@ def access_in_cluster() -> Access:
         tls = ssl.create_default_context(cafile=_ACCOUNT / "ca.crt")
     except OSError as error:
         raise NoAccess(f"the service account's authority cannot be read: {error}") from error
-    return Access(f"https://{host}:{port}", tls, _ACCOUNT / "token")
+    return Access(f"https://{host}:{port}", tls, _ACCOUNT / "token", headers=headers)
 
 
 class ApiServer:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -198,27 +198,50 @@ class _Section:
         return (self.beside / self.values[name]).read_bytes() if self.values.get(name) else None
 
 
-def access_from(path: Path) -> Access:
-    """Return the access that the current context gives.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to take from a kubeconfig instead of what its current context names."""
+
+    context: str = ""
+    cluster: str = ""
+    user: str = ""
+    impersonated_user: str = ""
+    impersonated_groups: tuple[str, ...] = ()
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers by which requests impersonate somebody."""
+        return _impersonation(self.impersonated_user, self.impersonated_groups)
+
+
+def access_from(path: Path, choice: Choice = Choice()) -> Access:  # noqa: B008 - it is frozen
+    """Return the access that the current context gives, but for what *choice* names.
 
     *path* is a kubeconfig or, as in $KUBECONFIG, several of them, of which some may be missing.
     """
     try:
-        return _access(*_current(path))
+        return _access(*_chosen(path, choice), choice)
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise NoAccess(f"{path} is no kubeconfig that can be used: {error}") from error
 
 
-def _current(path: Path) -> tuple[_Section, _Section]:
-    """Return the cluster and the user of the current context."""
+def _chosen(path: Path, choice: Choice) -> tuple[_Section, _Section]:
+    """Return the cluster and the user that *choice* names, else those of the current context."""
     files = _files(path)
     configs = [(yaml.safe_load(file.read_text()) or {}, file.parent) for file in files]
-    current = next((name for each, _ in configs if (name := each.get("current-context"))), None)
-    if current is None:
-        raise ValueError("no current-context")
     find = partial(_named, configs)
-    context = find("context", current).values
-    return find("cluster", context["cluster"]), find("user", context["user"])
+    if choice.cluster and choice.user and not choice.context:
+        return find("cluster", choice.cluster), find("user", choice.user)
+    context = find("context", choice.context or _current(configs)).values
+    cluster, user = choice.cluster or context["cluster"], choice.user or context["user"]
+    return find("cluster", cluster), find("user", user)
+
+
+def _current(configs: list[tuple[dict[str, Any], Path]]) -> str:
+    for each, _ in configs:
+        if name := each.get("current-context"):
+            return str(name)
+    raise ValueError("no current-context")
 
 
 def _files(path: Path) -> list[Path]:
@@ -237,7 +260,7 @@ def _named(configs: list[tuple[dict[str, Any], Path]], kind: str, name: str) -> 
     raise ValueError(f"there is no {kind} {name!r}")
 
 
-def _access(cluster: _Section, user: _Section) -> Access:
+def _access(cluster: _Section, user: _Section, choice: Choice) -> Access:
     tls = _context(cluster)
     server = cluster.values["server"].rstrip("/")
     token: str | Path | ExecCredentials = user.values.get("token", "")
@@ -252,7 +275,16 @@ def _access(cluster: _Section, user: _Section) -> Access:
     elif gone := next((way for name, way in _UNSAID.items() if user.values.get(name)), ""):
         raise ValueError(f"Kubernetes no longer takes {gone}; use exec, or a service account")
     name = cluster.values.get("tls-server-name", "")
-    return Access(server, tls, token, name, _impersonation(user.values))
+    return Access(
+        server,
+        tls,
+        token,
+        name,
+        _impersonation(
+            choice.impersonated_user or user.values.get("as") or "",
+            choice.impersonated_groups or user.values.get("as-groups") or (),
+        ),
+    )
 
 
 def _context(cluster: _Section) -> ssl.SSLContext:
@@ -277,11 +309,10 @@ def _told(cluster: _Section) -> dict[str, Any]:
     return told
 
 
-def _impersonation(user: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def _impersonation(user: str, groups: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return the headers by which the user acts as somebody else."""
-    headers = [("Impersonate-User", user["as"])] if user.get("as") else []
-    headers += [("Impersonate-Group", group) for group in user.get("as-groups") or ()]
-    return tuple(headers)
+    headers = [("Impersonate-User", user)] if user else []
+    return (*headers, *(("Impersonate-Group", group) for group in groups))
 
 
 def load_pair(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
