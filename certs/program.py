@@ -80,6 +80,10 @@ class Program:
         except (ClusterError, OSError, RestoreFailed) as error:
             log.warning("pass failed", reason=str(error))
             metrics.PASSES.labels("failed").inc()
+        except Exception as error:
+            # What is in the cluster may be anything; the next pass finds it mended, or not.
+            log.warning("pass failed", reason=type(error).__name__, exc_info=True)
+            metrics.PASSES.labels("failed").inc()
 
     def _tell(self, done: Pass) -> None:
         """Log what has changed since the last pass."""

@@ -225,9 +225,15 @@ class LogFile:
         try:
             rules = parse_log_rules(text) if text else DEFAULT
         except TextInvalid as error:
-            log.warning("logging rules not taken up", file=str(self._path), reason=str(error))
+            self._complain(str(error))
+        except Exception as error:  # noqa: BLE001 - the outermost edge of what follows the file
+            # Whatever this file does to us, the next one must be read.
+            self._complain(f"{type(error).__name__} while it was read")
         else:
             self._apply(rules)
+
+    def _complain(self, reason: str) -> None:
+        log.warning("logging rules not taken up", file=str(self._path), reason=reason)
 
     def _apply(self, rules: LogRules) -> None:
         if rules == self._sampler.rules:

@@ -41,6 +41,19 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert [link for link in local if not (page.parent / link).exists()] == []
 
 
+def anchors_of(page: Path) -> set[str]:
+    """Return the anchors of the headings in *page*, by the rules of GitHub."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_to_a_heading_finds_it(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", page.read_text())
+    targets = [(page.parent / link if link else page, anchor) for link, anchor in links]
+    assert [anchor for target, anchor in targets if anchor not in anchors_of(target)] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_make_target_shown_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

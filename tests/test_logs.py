@@ -93,6 +93,7 @@ def test_the_level_follows_the_file(tmp_path: Path, lines: io.StringIO) -> None:
         (None, ["a", "b"]),
         ("level: warning", ["b"]),
         ("level: [", ["b"]),
+        (f"level: {'[' * 5000}", ["b"]),
         ("level: debug", ["d", "a", "b"]),
         (None, ["a", "b"]),
     ):
@@ -105,7 +106,7 @@ def test_the_level_follows_the_file(tmp_path: Path, lines: io.StringIO) -> None:
         seen = io.StringIO(lines.getvalue()[before:])
         assert said(seen) == wanted, text
     assert said(lines).count("logging rules taken up") == 3
-    assert said(lines).count("logging rules not taken up") == 1
+    assert said(lines).count("logging rules not taken up") == 2
 
 
 def test_a_program_without_an_event_loop_follows_it_too(tmp_path: Path, lines: io.StringIO) -> None:
@@ -221,9 +222,29 @@ def test_what_an_exception_says_is_not_logged_but_where_it_was_raised_is(
         log.exception("review failed")
     line = json.loads(lines.getvalue())
     assert (line["exception"], MARKER in lines.getvalue()) == ("ValueError", False)
-    assert "test_log_rules.py" in line["raised_at"][-1]
+    assert "test_logs.py" in line["raised_at"][-1]
 
 
 @pytest.fixture
 def granted() -> GrantUse:
     return GrantUse("g", Act.USED, "responder", "on-call", "INC-42", "down", None)
+
+
+def test_whatever_a_file_does_to_us_the_next_one_is_read(
+    tmp_path: Path, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that follows the file would end with the first error that it does not know."""
+    path, sampler = tmp_path / "logging.yaml", Sampler()
+    file = LogFile(path, sampler)
+    path.write_text("level: error")
+    with monkeypatch.context() as broken:
+        broken.setattr("glasswarden.logs.parse_log_rules", raise_unforeseen)
+        file.refresh()
+    assert "logging rules not taken up" in said(lines)
+    path.write_text("level: debug")
+    file.refresh()
+    assert sampler.rules.level.value == "debug"
+
+
+def raise_unforeseen(_text: str) -> LogRules:
+    raise ZeroDivisionError

@@ -36,10 +36,18 @@ from webhook.review import Resource
 _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-_KEPT: Final = (
-    "annotations", "deletionTimestamp", "generation", "labels", "name", "namespace",
-    "ownerReferences", "resourceVersion", "uid",
-)  # fmt: skip
+_KEPT: Final[dict[str, type]] = {
+    "annotations": dict,
+    "deletionTimestamp": str,
+    "generation": int,
+    "labels": dict,
+    "name": str,
+    "namespace": str,
+    "ownerReferences": list,
+    "resourceVersion": str,
+    "uid": str,
+}
+"""What is kept of an object's metadata, with its type in JSON."""
 
 PAGE: Final = 500
 FIRST_PAUSE: Final = 1.0
@@ -49,6 +57,10 @@ Key = tuple[str, str]
 """Namespace and name."""
 
 log = structlog.get_logger()
+
+
+class ObjectMalformed(ApiServerError):
+    """What the API server sent is no object: nothing is known about it."""
 
 
 class Watched:
@@ -74,14 +86,14 @@ class Watched:
         threading.Thread(target=self.follow, daemon=True).start()
 
     def follow(self) -> None:
-        """Keep `objects` for good."""
+        """Keep `objects` for good, whatever the API server sends."""
         pause = FIRST_PAUSE
         while True:
             try:
                 self._list_and_watch()
-            except (ApiServerError, KeyError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 - the outermost edge of the thread
                 self.objects = None
-                log.warning("watch broken", resource=self._resource.resource, reason=str(error))
+                log.warning("watch broken", resource=self._resource.resource, reason=_why(error))
                 self._sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             else:
@@ -112,8 +124,9 @@ class Watched:
         while True:
             url = self._url(f"limit={PAGE}", f"continue={quote(token)}")
             page = self._server.get(url, _METADATA_LIST)
-            objects = (partial(item, self._resource, kind) for item in page["items"])
-            found.update((_key(obj), obj) for obj in objects)
+            # An empty list of Go is null.
+            objects = (self._readable(item, kind) for item in page["items"] or ())
+            found.update((_key(obj), obj) for obj in objects if obj is not None)
             token = page["metadata"].get("continue", "")
             if not token:
                 self.objects = found
@@ -122,15 +135,28 @@ class Watched:
 
     def _take(self, event: dict[str, Any], kind: str) -> str:
         """Keep what *event* tells; return the resource version that it brings us to."""
-        if event["type"] == "ERROR":
-            raise Expired(f"{self._url()}: {event['object'].get('message', '')}")
-        obj = partial(event["object"], self._resource, kind)
-        if self.objects is not None and event["type"] == "DELETED":
-            self.objects.pop(_key(obj), None)
-        elif self.objects is not None and event["type"] != "BOOKMARK":
-            self.objects[_key(obj)] = obj
-        version: str = event["object"]["metadata"]["resourceVersion"]
+        how, found = event["type"], event["object"]
+        if how == "ERROR":
+            raise Expired(f"{self._url()}: {found.get('message', '')}")
+        version: str = found["metadata"]["resourceVersion"]
+        if how != "BOOKMARK" and self.objects is not None:
+            obj = None if how == "DELETED" else self._readable(found, kind)
+            if obj is None:
+                self.objects.pop(_key(found), None)
+            else:
+                self.objects[_key(obj)] = obj
         return version
+
+    def _readable(self, item: Any, kind: str) -> Object | None:  # noqa: ANN401 - whatever was sent
+        """Return the object that *item* is; none where it cannot be read.
+
+        Such an object is left out, so that it is read directly when it matters. The others stay.
+        """
+        try:
+            return partial(item, self._resource, kind)
+        except Exception as error:  # noqa: BLE001 - whatever one object does, the others count
+            log.warning("object unreadable", resource=self._resource.resource, reason=_why(error))
+            return None
 
     def _url(self, *query: str) -> str:
         selector = [f"labelSelector={quote(self._label, safe='')}"] if self._label else []
@@ -145,23 +171,37 @@ def read(server: ApiServer, resource: Resource, kind: str, namespace: str, name:
 
 def kind_of(server: ApiServer, resource: Resource) -> str:
     """Return the kind that *resource* is a collection of; metadata alone does not tell."""
-    for each in server.get(_group_url(resource))["resources"]:
+    for each in server.get(_group_url(resource))["resources"] or ():
         if each["name"] == resource.resource:
             kind: str = each["kind"]
             return kind
     raise NotFound(f"the API server knows no {resource.resource} in {_group_url(resource)}")
 
 
-def partial(metadata: dict[str, Any], resource: Resource, kind: str) -> Object:
-    """Return an object of that kind, with what ownership and grants are read from and no more."""
+def partial(found: Any, resource: Resource, kind: str) -> Object:  # noqa: ANN401 - whatever was sent
+    """Return an object of that kind, with what ownership and grants are read from and no more.
+
+    Raises `ObjectMalformed`.
+    """
     version = f"{resource.group}/{resource.version}" if resource.group else resource.version
-    kept = {key: metadata["metadata"][key] for key in _KEPT if key in metadata["metadata"]}
+    kept = _kept(found.get("metadata") if isinstance(found, dict) else None)
     # What shows that a stamp is somebody's own is not kept, so neither is such a stamp.
-    for token in declared_tokens(metadata):
+    for token in declared_tokens(found):
         del kept["annotations"][token]
     # The whole object once more, where `kubectl apply` is used: nothing that a cache should hold.
     kept.get("annotations", {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
     return {"apiVersion": version, "kind": kind, "metadata": kept}
+
+
+def _kept(metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever was sent
+    """Return what is kept of *metadata*; raise `ObjectMalformed` where that is of a wrong type."""
+    if not isinstance(metadata, dict) or not metadata.get("name"):
+        raise ObjectMalformed("an object without a name")
+    kept = {key: metadata[key] for key in _KEPT if metadata.get(key) is not None}
+    for key, value in kept.items():
+        if not isinstance(value, _KEPT[key]):
+            raise ObjectMalformed(f"metadata.{key} of an object is no {_KEPT[key].__name__}")
+    return kept
 
 
 def url_of(resource: Resource, namespace: str = "") -> str:
@@ -172,6 +212,11 @@ def url_of(resource: Resource, namespace: str = "") -> str:
 
 def _key(obj: Object) -> Key:
     return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
+
+
+def _why(error: Exception) -> str:
+    """Return the reason for the log; what an unforeseen error says may quote an object."""
+    return str(error) if isinstance(error, ApiServerError) else type(error).__name__
 
 
 def _group_url(resource: Resource) -> str:

@@ -138,8 +138,12 @@ class Herald:
 
     def _write(self, event: Event, moment: datetime) -> None:
         name = name_of(event, os.urandom(8).hex())
-        manifest = manifest_of(event, name, self._reporter, moment)
-        if self._try(lambda: self._sink.create(url_of(event), manifest)):
+
+        def write() -> None:
+            manifest = manifest_of(event, name, self._reporter, moment)
+            self._sink.create(url_of(event), manifest)
+
+        if self._try(write):
             self._told[event] = _Told(name, moment, moment, self._clock() + SERIES_PAUSE)
 
     def _write_series(self, event: Event, told: _Told) -> None:
@@ -167,7 +171,7 @@ class Herald:
                     return self._fail(error)
                 self._wait(pause)
                 pause *= 2
-            except ApiServerError as error:
+            except Exception as error:  # noqa: BLE001 - one Event must not end the thread
                 return self._fail(error)
             else:
                 EVENTS.labels("written").inc()
@@ -175,9 +179,11 @@ class Herald:
                 return True
         return False
 
-    def _fail(self, error: ApiServerError) -> bool:
+    def _fail(self, error: Exception) -> bool:
         EVENTS.labels("failed").inc()
-        if type(error).__name__ != self._complaint:
-            log.warning("event not written", reason=str(error))
-        self._complaint = type(error).__name__
+        kind = type(error).__name__
+        if kind != self._complaint:
+            reason = str(error) if isinstance(error, ApiServerError) else kind
+            log.warning("event not written", reason=reason)
+        self._complaint = kind
         return False

@@ -107,13 +107,20 @@ class GrantKeys:
         try:
             self.ring = read_ring(self._folder, PREFIX)
         except KeysUnreadable as error:
-            if str(error) != self._complaint:
-                log.warning("grant keys not renewed", reason=str(error))
-            self._complaint = str(error)
+            self._complain(str(error))
+        except Exception as error:  # noqa: BLE001 - the outermost edge of the task that follows it
+            # Whatever this folder does to us, the next change of it must be read.
+            self._complain(f"{type(error).__name__} while they were read")
         else:
             self._complaint = ""
             if gone := had.ids - self.ring.ids:
                 log.warning("grant keys revoked", keys=sorted(gone))
+
+    def _complain(self, reason: str) -> None:
+        """Log why the keys cannot be renewed, once for each reason."""
+        if reason != self._complaint:
+            log.warning("grant keys not renewed", reason=reason)
+        self._complaint = reason
 
 
 def make_key_folder(folder: Path, now: datetime) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
+import structlog
+
 from correlator.classify.rule import Scene
 from correlator.finding import Finding, Result
 from correlator.inspection.scan import Key, Scan
@@ -27,6 +29,8 @@ WATCH_SECONDS: Final = 60
 """How long one request of a watch lasts; so long lives one that is no longer needed."""
 
 _LOST: Final = "lost"
+
+log = structlog.get_logger()
 
 
 class Follower:
@@ -178,7 +182,9 @@ class _Watch:
                     # What nobody declares is dropped here: a busy cluster must not fill the queue.
                     if event["type"] != "BOOKMARK" and _key_of(event) in self._keys:
                         self._put(event)
-        except (ApiServerError, KeyError, ValueError):
+        except Exception as error:  # noqa: BLE001 - the outermost edge of the thread
+            if not isinstance(error, ApiServerError):
+                log.warning("watch broken", url=self._url, reason=type(error).__name__)
             self._put(_LOST)
 
     def _put(self, event: object) -> None:

@@ -173,7 +173,7 @@ class ClusterLive:
         kind = Kind(ref.group, ref.version, ref.kind)
         try:
             return _decode(self._server.fetch(self.resource_of(kind).url(ref.namespace, ref.name)))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise KindUnavailable(str(ref), f"what is served is no object: {error}") from error
         except NotFound:
             return None

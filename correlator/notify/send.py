@@ -110,7 +110,10 @@ class Sender:
         while (message := self._waiting.get()) is not None:
             if self._ended.is_set():
                 return
-            self._send(message)
+            try:
+                self._send(message)
+            except Exception as error:  # noqa: BLE001 - one message must not end the thread
+                self._done(message, Outcome.GIVEN_UP, type(error).__name__)
 
     def _send(self, message: Message) -> None:
         answer = _Answer("nothing was tried")
@@ -177,9 +180,9 @@ def signature(secret: bytes, body: bytes, now: int) -> str:
 
 def _seconds(header: str) -> float:
     """Return what a Retry-After asks for: seconds, or a date."""
-    if header.isdigit():
-        return float(header)
     try:
+        if header.isdecimal():
+            return float(header)
         return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.0

@@ -54,7 +54,7 @@ class Leadership:
         self._until = 0.0
         try:
             self._lease.release(datetime.now(UTC))
-        except (ClusterError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - the process ends; the lease runs out by itself
             log.warning("lease not released", reason=str(error))
 
     @property
@@ -79,6 +79,9 @@ class Leadership:
         except (ClusterError, OSError) as error:
             # What we hold runs out by itself.
             log.warning("lease out of reach", reason=str(error))
+            return
+        except Exception as error:  # noqa: BLE001 - without this thread nobody here leads again
+            log.warning("lease unreadable", reason=type(error).__name__)
             return
         self._seen = time.monotonic()
         # From before the request: the others count from when they see it renewed.

@@ -8,7 +8,7 @@ patch. It is used from threads, never on the webhook's hot path.
 import json
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -103,9 +103,16 @@ def access_in_cluster(headers: tuple[tuple[str, str], ...] = ()) -> Access:
 class ApiServer:
     """Talks to one API server. Safe to use from several threads."""
 
-    def __init__(self, access: Access, user_agent: str = "glasswarden-webhook") -> None:
+    def __init__(
+        self,
+        access: Access,
+        user_agent: str = "glasswarden-webhook",
+        decode: Callable[[bytes], Any] = json.loads,
+    ) -> None:
+        """Talk by *access*; *decode* reads JSON, and raises `ValueError` or `RecursionError`."""
         self._access = access
         self._user_agent = user_agent
+        self._decode = decode
         name = access.server_name
         named: dict[str, Any] = {"server_hostname": name, "assert_hostname": name} if name else {}
         self._pool = urllib3.PoolManager(
@@ -117,7 +124,7 @@ class ApiServer:
 
     def get(self, path: str, accept: str = "application/json") -> dict[str, Any]:
         """Return the object or list at *path*."""
-        return _object_in(self.fetch(path, accept, READ_SECONDS), path)
+        return self._object_in(self.fetch(path, accept, READ_SECONDS), path)
 
     def fetch(
         self, path: str, accept: str = "application/json", seconds: float = LIST_SECONDS
@@ -134,7 +141,7 @@ class ApiServer:
             stream=False,
             sends=_Sent("PATCH", "application/apply-patch+yaml", manifest),
         )
-        return _object_in(response.data, path)
+        return self._object_in(response.data, path)
 
     def create(self, path: str, manifest: dict[str, Any]) -> None:
         """Create *manifest* in the collection at *path*; raise `AlreadyThere` if there is one."""
@@ -161,13 +168,24 @@ class ApiServer:
         response = self._request(url, accept, idle, stream=True)
         try:
             for line in _lines(response):
-                yield json.loads(line)
+                yield self._object_in(line, path)
         except urllib3.exceptions.ReadTimeoutError:
             return
         except urllib3.exceptions.HTTPError as error:
             raise Unreachable(f"the watch of {path} broke: {error}") from error
         finally:
             response.close()
+
+    def _object_in(self, body: bytes, path: str) -> dict[str, Any]:
+        try:
+            decoded = self._decode(body)
+        except ValueError as error:
+            raise ApiServerError(f"{path}: not JSON") from error
+        except RecursionError as error:
+            raise ApiServerError(f"{path}: nested too deep") from error
+        if not isinstance(decoded, dict):
+            raise ApiServerError(f"{path}: not an object")
+        return decoded
 
     def _request(
         self, path: str, accept: str, seconds: float, *, stream: bool, sends: "_Sent | None" = None
@@ -231,16 +249,6 @@ _FAILURES: Final[dict[int, type[ApiServerError]]] = {
     HTTPStatus.CONFLICT: AlreadyThere,
     HTTPStatus.GONE: Expired,
 }
-
-
-def _object_in(body: bytes, path: str) -> dict[str, Any]:
-    try:
-        decoded = json.loads(body)
-    except ValueError as error:
-        raise ApiServerError(f"{path}: not JSON") from error
-    if not isinstance(decoded, dict):
-        raise ApiServerError(f"{path}: not an object")
-    return decoded
 
 
 def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:

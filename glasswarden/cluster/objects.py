@@ -157,7 +157,12 @@ class _Answer(NamedTuple):
 
     @property
     def body(self) -> Object:
-        decoded: Object = json.loads(self.content)
+        try:
+            decoded = json.loads(self.content)
+        except (ValueError, RecursionError) as error:
+            raise ClusterError("what the API server sent cannot be read as JSON") from error
+        if not isinstance(decoded, dict):
+            raise ClusterError("what the API server sent is no object")
         return decoded
 
     @property
@@ -212,7 +217,7 @@ _FAILURES: Final[dict[int, type[ClusterError]]] = {
 def _reason(status: int, content: bytes) -> str:
     try:
         said = json.loads(content).get("message", "")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         said = ""
     return said or f"HTTP {status}"
 

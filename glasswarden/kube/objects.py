@@ -9,8 +9,11 @@ What encodes or compares values calls itself once a level, and ends in an error 
 depends on how deep its caller already was: whoever takes values from strangers bounds them first.
 """
 
+import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Object: TypeAlias = dict[str, Any]
 """A decoded Kubernetes object; read, never modified."""
@@ -91,6 +94,40 @@ def _mapping(parent: Object, key: str) -> Object:
 def _text(parent: Object, key: str) -> str:
     value = parent.get(key)
     return value if isinstance(value, str) else ""
+
+
+DEEPEST_READ: Final = 100
+"""Levels of a document that are read where no more is needed; metadata has less than ten."""
+
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{]|[\]}]', re.DOTALL)
+"""A string, which may hold brackets of its own, or the begin or end of a map or list."""
+
+
+def decode_pruned(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value that the JSON *text* spells; too deep inside, null stands for all the rest.
+
+    One object that is nested out of reason does not make a list unreadable. Raises `ValueError`.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        return json.loads(b"".join(_shallow_parts(text)))
+
+
+def _shallow_parts(text: bytes) -> Iterator[bytes]:
+    """Yield *text* without what is nested more than `DEEPEST_READ` levels deep."""
+    depth, start = 0, 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in b"[{":
+            depth += 1
+            if depth == DEEPEST_READ + 1:
+                yield text[start : token.start()] + b"null"
+        elif token[0] in b"]}":
+            if depth == DEEPEST_READ + 1:
+                start = token.end()
+            depth -= 1
+    if depth <= DEEPEST_READ:  # else it never ends, and is no JSON
+        yield text[start:]
 
 
 def is_nested_beyond(value: Any, most: int) -> bool:  # noqa: ANN401 - any JSON value

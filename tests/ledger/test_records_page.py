@@ -73,7 +73,7 @@ class TestAnotherProgram:
 
     def test_a_whole_export(self, lines: list[bytes]) -> None:
         done = self.verified(lines)
-        assert (done.stdout, done.stderr) == (b"2 chains hold together\n", b"")
+        assert (done.stdout, done.stderr) == (b"2 chains verified\n", b"")
 
     def test_an_edited_line(self, lines: list[bytes]) -> None:
         [first, *_] = [each for each in lines if b'"developer"' in each]

@@ -248,7 +248,7 @@ def test_every_alert_has_a_page_that_can_be_followed_at_night(alert: Alert) -> N
     text = (RUNBOOKS / alert.page).read_text()
     assert text.startswith(f"# {alert.name}\n")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert headings == ["What it means", "Look", "Do", "Afterwards"]
+    assert headings == ["What it means", "Diagnosis", "Mitigation", "Afterwards"]
 
 
 def test_no_page_is_about_an_alert_that_does_not_exist() -> None:

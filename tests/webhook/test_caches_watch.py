@@ -1,13 +1,19 @@
 """`watched`: what is in memory is fresh, or is not there."""
 
+import json
+import ssl
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
+import urllib3
+from hypothesis import given
+from hypothesis import strategies as st
 
-from glasswarden.cluster.client import ApiServerError, Expired
+from glasswarden.cluster.client import Access, ApiServer, ApiServerError, Expired
+from glasswarden.kube.objects import decode_pruned
 from glasswarden.policy.breakglass import names
-from webhook.caches import Watched, partial
+from webhook.caches import ObjectMalformed, Watched, partial, read
 from webhook.review import Resource
 
 DEPLOYMENTS: Final = Resource("apps", "v1", "deployments")
@@ -29,10 +35,17 @@ def an_event(kind: str, name: str, version: str = "9") -> dict[str, Any]:
     return {"type": kind, "object": an_item(name, version)}
 
 
-class ScriptedServer:
-    """Answers lists and watches in the order of a script, and notes what is in memory meanwhile."""
+def a_page(items: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a server sends
+    return {"metadata": {"resourceVersion": "5"}, "items": items}
 
-    def __init__(self, *script: Any) -> None:  # noqa: ANN401 - names for a list, events for a watch
+
+class ScriptedServer:
+    """Answers lists and watches in the order of a script, and notes what is in memory meanwhile.
+
+    A list is scripted by names, or by what stands in place of the items; a watch by its events.
+    """
+
+    def __init__(self, *script: Any) -> None:  # noqa: ANN401 - see above
         self.asked: list[str] = []
         self.seen: list[list[str] | None] = []
         self.pauses: list[float] = []
@@ -51,8 +64,10 @@ class ScriptedServer:
     def get(self, path: str, accept: str = "") -> dict[str, Any]:  # noqa: ARG002 - as the real one
         if path == "/apis/apps/v1":
             return {"resources": [{"name": "deployments", "kind": "Deployment"}]}
-        names = self._next(path)
-        return {"metadata": {"resourceVersion": "5"}, "items": [an_item(name) for name in names]}
+        step = self._next(path)
+        if not isinstance(step, list) or not all(isinstance(name, str) for name in step):
+            return a_page(step)
+        return a_page([an_item(name) for name in step])
 
     def watch(self, path: str, version: str, accept: str) -> Iterator[dict[str, Any]]:  # noqa: ARG002
         for event in self._next(f"{path} from {version}"):
@@ -124,3 +139,195 @@ def test_a_stamp_that_somebody_applied_is_not_kept() -> None:
     }
     kept = partial(item, DEPLOYMENTS, "Deployment")
     assert kept["metadata"]["annotations"] == {names.REASON: "y"}
+
+
+def test_an_empty_list_of_go_is_null() -> None:
+    server = ScriptedServer(None, [an_event("ADDED", "a")])
+    server.follow()
+    assert server.seen == [None, [], ["a"], ["a"]]
+    assert server.pauses == []
+
+
+MALFORMED: Final[dict[str, object]] = {
+    "null": None,
+    "a text": "web",
+    "a list": [],
+    "empty": {},
+    "null for metadata": {"metadata": None},
+    "a text for metadata": {"metadata": "web"},
+    "no name": {"metadata": {"resourceVersion": "9"}},
+    "a number for a name": {"metadata": {"name": 5, "resourceVersion": "9"}},
+    "a map for a name": {"metadata": {"name": {}, "resourceVersion": "9"}},
+    "a text for labels": {"metadata": {"name": "b", "labels": "x", "resourceVersion": "9"}},
+    "a list for annotations": {"metadata": {"name": "b", "annotations": [1]}},
+}
+
+
+@pytest.mark.parametrize("item", MALFORMED.values(), ids=MALFORMED)
+def test_an_item_that_is_no_object_is_left_out(item: object) -> None:
+    """It is then read directly, and the others are there."""
+    server = ScriptedServer([an_item("a"), item, an_item("c")], [])
+    server.follow()
+    assert server.seen == [None, ["a", "c"], ["a", "c"]]
+    assert server.pauses == []
+
+
+@pytest.mark.parametrize("item", MALFORMED.values(), ids=MALFORMED)
+def test_a_direct_read_of_what_is_no_object_is_an_error_of_the_server(item: object) -> None:
+    server = OneAnswer(item)
+    with pytest.raises(ObjectMalformed):
+        read(server, DEPLOYMENTS, "Deployment", "shop", "web")  # type: ignore[arg-type]
+
+
+class OneAnswer(NamedTuple):
+    """An API server that answers everything alike."""
+
+    answer: object
+
+    def get(self, path: str, accept: str = "") -> object:  # noqa: ARG002 - as the real one
+        return self.answer
+
+
+def test_an_object_that_becomes_unreadable_is_no_longer_remembered() -> None:
+    event = an_event("MODIFIED", "a")
+    event["object"]["metadata"]["labels"] = "x"
+    server = ScriptedServer(["a", "b"], [event])
+    server.follow()
+    assert server.seen == [None, ["a", "b"], ["b"], ["b"]]
+    assert server.pauses == []
+
+
+EVENTS: Final[dict[str, object]] = {
+    "null": None,
+    "a text": "ADDED",
+    "a list": [],
+    "empty": {},
+    "no object": {"type": "ADDED"},
+    "no type": {"object": an_item("b")},
+    "a map for a type": {"type": {}, "object": None},
+    "null for an object": {"type": "ADDED", "object": None},
+    "an error without an object": {"type": "ERROR", "object": None},
+    "no metadata": {"type": "ADDED", "object": {}},
+    "a text for metadata": {"type": "ADDED", "object": {"metadata": "web"}},
+    "no version": {"type": "ADDED", "object": {"metadata": {"name": "b"}}},
+    "deleted, a map for a name": {
+        "type": "DELETED",
+        "object": {"metadata": {"name": {}, "resourceVersion": "9"}},
+    },
+}
+
+
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_after_an_event_that_is_none_everything_is_listed_anew(event: object) -> None:
+    server = ScriptedServer(["a"], [event], ["a", "b"], [an_event("ADDED", "c")])
+    server.follow()
+    assert server.seen == [None, ["a"], None, ["a", "b"], ["a", "b", "c"], ["a", "b", "c"]]
+    assert server.pauses == [1.0]
+
+
+@pytest.mark.parametrize(
+    "error", [TypeError(), RecursionError(), AttributeError(), MemoryError(), ZeroDivisionError()]
+)
+def test_no_error_ends_a_watch(error: Exception) -> None:
+    server = ScriptedServer(error, ["a"], error, ["b"])
+    server.follow()
+    assert server.seen == [None, None, ["a"], None, ["b"]]
+    assert server.pauses == [1.0, 2.0]
+
+
+_keys: Final = st.sampled_from(["type", "object", "metadata", "name", "labels", "resourceVersion"])
+_scalars: Final = (
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "ADDED", "ERROR"])
+)
+_anything: Final = st.recursive(
+    _scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=3)
+)
+
+
+@given(items=_anything, event=_anything)
+def test_whatever_is_sent_the_next_list_counts(items: object, event: object) -> None:
+    server = ScriptedServer([items], [event], BROKEN, BROKEN, ["z"], [])
+    server.follow()
+    assert server.watched.objects is not None or server.pauses
+
+
+DEEP: Final = 3000
+"""Levels; Python's own decoder gives up at a third of that, the API server at three times."""
+
+
+def a_deep_item(name: str) -> bytes:
+    """Return a Deployment whose managedFields somebody wrote by hand."""
+    fields = b'{"f:x":' * DEEP + b"{}" + b"}" * DEEP
+    entry = b'{"manager":"x","operation":"Update","fieldsV1":{"f:spec":' + fields + b"}}"
+    metadata = json.dumps(an_item(name)["metadata"]).encode()[:-1]
+    return b'{"metadata":' + metadata + b',"managedFields":[' + entry + b"]}}"
+
+
+class _Body(NamedTuple):
+    data: bytes
+
+    def stream(self, amt: int | None) -> list[bytes]:  # noqa: ARG002 - as the real one
+        return [self.data]
+
+    def close(self) -> None:
+        """Give nothing back."""
+
+
+class RawServer(ApiServer):
+    """Answers bodies in the order of a script, as they would come over the network."""
+
+    def __init__(self, *script: bytes) -> None:
+        access = Access("http://localhost", ssl.create_default_context())
+        super().__init__(access, decode=decode_pruned)
+        self._script = iter(script)
+
+    def _request(self, path: str, *_: object, **__: object) -> urllib3.BaseHTTPResponse:
+        body = next(self._script, None) if "/deployments" in path else _DISCOVERY
+        if body is None:
+            raise EndOfScript
+        return _Body(body)  # type: ignore[return-value]  # as far as it is read
+
+
+_DISCOVERY: Final = b'{"resources": [{"name": "deployments", "kind": "Deployment"}]}'
+
+
+def followed(*script: bytes) -> tuple[list[str] | None, list[float]]:
+    """Return which objects are in memory after *script*, and the pauses that were made."""
+    pauses: list[float] = []
+    watched = Watched(RawServer(*script), DEPLOYMENTS, sleep=pauses.append)
+    with pytest.raises(EndOfScript):
+        watched.follow()
+    objects = watched.objects
+    return None if objects is None else sorted(name for _, name in objects), pauses
+
+
+def a_body(*items: bytes) -> bytes:
+    return b'{"metadata": {"resourceVersion": "5"}, "items": [' + b",".join(items) + b"]}"
+
+
+WEB: Final = json.dumps(an_item("web")).encode()
+
+
+def test_one_object_that_is_nested_too_deep_takes_no_other_away() -> None:
+    assert followed(a_body(a_deep_item("deep"), WEB)) == (["deep", "web"], [])
+
+
+def test_an_event_that_is_nested_too_deep_takes_no_object_away() -> None:
+    event = b'{"type": "ADDED", "object": ' + a_deep_item("deep") + b"}\n"
+    assert followed(a_body(WEB), event) == (["deep", "web"], [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"\xff\xfe\x00", b"<html>", b"[" * 9999, b'{"items": [', b"null", b"[]", b"5"],
+    ids=["empty", "bytes", "HTML", "an abyss", "torn", "null", "a list", "a number"],
+)
+def test_a_body_that_is_no_list_is_asked_for_again(body: bytes) -> None:
+    assert followed(body, a_body(WEB)) == (["web"], [1.0])
+
+
+@pytest.mark.parametrize(
+    "line", [b"\xff\xfe\x00\n", b"<html>\n", b"[" * 9999 + b"\n", b"null\n", b"[]\n", b"5\n"]
+)
+def test_a_line_that_is_no_event_means_another_list(line: bytes) -> None:
+    assert followed(a_body(), line, a_body(WEB)) == (["web"], [1.0])

@@ -22,7 +22,7 @@ def an_event(name: str = "web") -> Event:
 class Stage:
     """A herald on an API server that fails as scripted, with a clock that is moved by hand."""
 
-    def __init__(self, *failures: ApiServerError | None) -> None:
+    def __init__(self, *failures: Exception | None) -> None:
         self.created: list[dict[str, Any]] = []
         self.counts: list[int] = []
         self.pauses: list[float] = []
@@ -137,3 +137,16 @@ def test_at_its_end_it_writes_what_waits() -> None:
     herald.start()
     herald.close()
     assert stage.names == ["web"]
+
+
+@pytest.mark.parametrize("error", [ValueError(), TypeError(), RecursionError(), KeyError("x")])
+def test_no_error_ends_the_thread_or_takes_other_events_away(error: Exception) -> None:
+    failed = counted("failed")
+    stage = Stage(error, None, error)
+    stage.tell("a", "b", "b")
+    stage.work()
+    stage.work(SERIES_PAUSE)
+    stage.tell("c")
+    stage.work()
+    assert stage.names == ["b", "c"]
+    assert counted("failed") == failed + 2

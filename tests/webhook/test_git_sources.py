@@ -138,12 +138,14 @@ class TestAdmission:
     def answered(self, server: Objects, **differing: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return the answer to a write, made when everything that it wants to know is known."""
         recorder = Recorder(InlineLink(Forgetful), "sources", "test", KEYS)
-        admission = Admission(Rules(None), recorder, sources=looking(server))
+        found = looking(server)
+        admission = Admission(Rules(None), recorder, sources=found)
         body = as_review(a_request(**differing))
 
         async def asked() -> bytes:
             await admission.validate(body)
-            await asyncio.sleep(0.2)
+            # What a review wants to know waits from then on: there is no later.
+            await asyncio.to_thread(eventually, lambda: not found._waiting)
             return await admission.validate(body)
 
         response: dict[str, Any] = json.loads(asyncio.run(asked()))["response"]

@@ -13,6 +13,7 @@ import pytest
 from glasswarden.keys.folder import new_key
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.tokens import issue
+from tests.cluster.retries import eventually
 from tests.ledger.builders import KEYS
 from tests.policy.breakglass.builders import a_stamp
 from tests.policy.builders import NOW
@@ -39,6 +40,8 @@ class Lagging:
     def __init__(self, *stale: Object) -> None:
         self.objects: dict[str, Object] = {}
         self.reads: list[str] = []
+        self.watched: set[str] = set()
+        """The resources whose watch has begun, after their list was taken."""
         self._stale = list(stale)
 
     def get(self, path: str, accept: str = "") -> Any:  # noqa: ANN401, ARG002 - as the real one
@@ -49,7 +52,8 @@ class Lagging:
         self.reads.append(path)
         return self.objects[path]
 
-    def watch(self, *_: str) -> Iterator[Any]:
+    def watch(self, path: str, *_: str) -> Iterator[Any]:
+        self.watched.add(path.partition("?")[0].rpartition("/")[2])
         threading.Event().wait()
         yield  # never
 
@@ -78,7 +82,7 @@ class Desk:
     async def validated(self, **request: Any) -> tuple[bool, int]:  # noqa: ANN401 - of a request
         """Return whether a write passes once all is in memory, and how much was read for it."""
         await self._admission.validate(a_review(**request))
-        await asyncio.sleep(0.2)  # the watches begin
+        await self._watches(request)
         before = len(self._server.reads)
         said = json.loads(await self._admission.validate(a_review(**request)))["response"]
         return said["allowed"], len(self._server.reads) - before
@@ -86,9 +90,14 @@ class Desk:
     async def remembered(self, **request: Any) -> bool:  # noqa: ANN401 - of a request
         """Return whether a write is stamped once all is in memory."""
         await self._mutation.mutate(a_review(**request))
-        await asyncio.sleep(0.2)
+        await self._watches(request)
         answer = json.loads(await self._mutation.mutate(a_review(**request)))["response"]
         return names.GRANT.replace("/", "~1") in base64.b64decode(answer.get("patch", "")).decode()
+
+    async def _watches(self, request: Object) -> None:
+        """Wait until what a first review of *request* begins to watch is in memory."""
+        needed = {"namespaces"} | ({"deployments"} if "subResource" in request else set())
+        await asyncio.to_thread(eventually, lambda: needed <= self._server.watched, "the watches")
 
 
 def web() -> Object:

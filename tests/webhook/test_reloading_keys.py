@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from glasswarden.keys.folder import KeysUnreadable, new_key
+from glasswarden.keys.ring import Ring
 from glasswarden.policy.breakglass.tokens import KeyUnknown, issue, read
 from tests.policy.breakglass.builders import a_stamp
 from tests.policy.builders import NOW
@@ -54,3 +55,22 @@ def test_nothing_starts_with_a_broken_file(tmp_path: Path) -> None:
     (tmp_path / f"{PREFIX}-20260401T000000Z.key").write_text("torn")
     with pytest.raises(KeysUnreadable):
         GrantKeys(tmp_path)
+
+
+def test_whatever_a_folder_does_to_us_the_keys_that_served_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task that follows the folder would end with the first error that it does not know."""
+    key = new_key(tmp_path, PREFIX, NOW)
+    keys = GrantKeys(tmp_path)
+    with monkeypatch.context() as broken:
+        broken.setattr("webhook.reloading.read_ring", raise_unforeseen)
+        keys.refresh()
+    assert keys.ring.get(key.id) is not None
+    newer = new_key(tmp_path, PREFIX, NOW + timedelta(days=1))
+    keys.refresh()
+    assert keys.ring.get(newer.id) is not None
+
+
+def raise_unforeseen(_folder: Path, _prefix: str) -> Ring:
+    raise ZeroDivisionError

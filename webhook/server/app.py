@@ -27,6 +27,7 @@ from glasswarden import __version__
 from glasswarden.cluster.client import ApiServer, NoAccess, access_in_cluster
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.keys.folder import KeysUnreadable
+from glasswarden.kube.objects import decode_pruned
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.keys import open_keys
 from glasswarden.ledger.spool import new_spool
@@ -293,9 +294,9 @@ def _calm_the_collector() -> None:
 def _api_server(settings: Settings) -> ApiServer | None:
     """Return the API server to look things up in, if there is a way to it."""
     if settings.kubeconfig is not None:
-        return ApiServer(access_from(settings.kubeconfig))
+        return ApiServer(access_from(settings.kubeconfig), decode=decode_pruned)
     try:
-        return ApiServer(access_in_cluster())
+        return ApiServer(access_in_cluster(), decode=decode_pruned)
     except NoAccess as error:
         log.warning("no access to the API server", reason=str(error), effect="scale is not guarded")
         return None

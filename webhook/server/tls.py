@@ -77,6 +77,10 @@ async def renew(
         except (CertificateUnusable, OSError, ssl.SSLError) as error:
             log.warning("certificate not renewed", reason=str(error))
             continue
+        except Exception as error:  # noqa: BLE001 - the outermost edge of the task
+            # Whatever these files do to us, the next ones must be read.
+            log.warning("certificate not renewed", reason=type(error).__name__)
+            continue
         seen = now
         log.info("certificate renewed", certificate=str(certificate))
 

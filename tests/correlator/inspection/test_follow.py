@@ -1,8 +1,10 @@
 """`follow`: when a pass looks at everything, and what a pass that fails leaves behind."""
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -10,7 +12,7 @@ from correlator.classify.rule import Scene
 from correlator.declared.manifests import Manifests
 from correlator.detector.detect import Detector
 from correlator.finding import Incomplete, Result
-from correlator.inspection.follow import Follower
+from correlator.inspection.follow import Follower, _Place, _Watch
 from correlator.inspection.scan import Scan
 from correlator.live.cluster import ClusterLive
 from correlator.live.folder import FolderLive
@@ -95,3 +97,36 @@ def test_a_grant_that_has_ended_means_new_answers_without_another_look(
     assert follower.run(granted) is first
     assert follower.run(SCENE) is not first
     assert cluster.passes == 1
+
+
+class Watchable:
+    """An API server whose watch sends *events*, then fails with *error*."""
+
+    def __init__(self, events: list[Any], error: Exception) -> None:
+        self._events, self._error = events, error
+
+    def watch(self, *_: object) -> Iterator[Any]:
+        yield from self._events
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "event",
+    [None, "ADDED", {}, {"type": "ADDED"}, {"type": "ADDED", "object": {"metadata": None}}],
+    ids=["null", "a text", "empty", "no object", "no metadata"],
+)
+def test_a_watch_that_is_sent_something_else_says_that_it_lost_its_place(event: object) -> None:
+    assert lost_by(Watchable([event], Unreachable("nobody answers")))
+
+
+@pytest.mark.parametrize("error", [Unreachable("x"), RecursionError(), TypeError(), ValueError()])
+def test_a_watch_that_fails_says_that_it_lost_its_place(error: Exception) -> None:
+    assert lost_by(Watchable([], error))
+
+
+def lost_by(server: Watchable) -> bool:
+    """Return whether a watch of *server* says that it lost its place, and wakes who waits."""
+    changed = threading.Event()
+    place = _Place("/api/v1/configmaps", "5", frozenset())
+    watch = _Watch(cast("ApiServer", server), place, changed.set)
+    return changed.wait(10) and watch.events() == ["lost"]

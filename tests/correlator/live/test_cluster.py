@@ -84,8 +84,9 @@ def test_what_is_no_list_costs_its_kind(answer: object) -> None:
         list(live(api__v1__configmaps=answer).objects(CONFIG, frozenset()))
 
 
-def test_what_is_no_object_costs_that_object() -> None:
-    asked = live(api__v1__namespaces__prod__configmaps__a=b"<html>")
+@pytest.mark.parametrize("answer", [b"<html>", b"[" * 5000 + b"]" * 5000], ids=["HTML", "abyss"])
+def test_what_is_no_object_costs_that_object(answer: bytes) -> None:
+    asked = live(api__v1__namespaces__prod__configmaps__a=answer)
     with pytest.raises(KindUnavailable, match="no object"):
         asked.one(Ref("", "v1", "ConfigMap", "prod", "a"))
 

@@ -59,4 +59,5 @@ silences:
 
 
 def test_a_local_receiver_may_be_reached_in_the_clear() -> None:
-    parse_notifications(f"{HEAD}targets: [{{name: a, url: 'http://127.0.0.1:1/'}}]")
+    document = parse_notifications(f"{HEAD}targets: [{{name: a, url: 'http://127.0.0.1:1/'}}]")
+    assert [target.url for target in document.targets] == ["http://127.0.0.1:1/"]

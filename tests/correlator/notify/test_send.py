@@ -3,13 +3,14 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import urllib3
 
 from correlator.notify.config import Format, Target, parse_notifications
+from correlator.notify.payload import json_payload
 from correlator.notify.routing import Message, Notifier
 from correlator.notify.send import SIGNATURE, WAITING, Outcome, Sender
 from tests.cluster.retries import eventually
@@ -80,6 +81,15 @@ def test_a_signature_can_be_checked_by_the_receiver(receiver: Receiver, tmp_path
     [
         pytest.param([(500, {}), (503, {})], Outcome.SENT, 3, id="failing"),
         pytest.param([(429, {"Retry-After": "1"})], Outcome.SENT, 2, id="patience asked for"),
+        pytest.param(
+            [(429, {"Retry-After": "\N{SUPERSCRIPT TWO}"})], Outcome.SENT, 2, id="no number"
+        ),
+        pytest.param(
+            [(503, {"Retry-After": "Mon, 01 Jan 0001 00:00:00 -0000"})],
+            Outcome.SENT,
+            2,
+            id="no date",
+        ),
         pytest.param([(500, {})] * 9, Outcome.GIVEN_UP, 4, id="failing for good"),
         pytest.param([(404, {})], Outcome.REFUSED, 1, id="wrong address"),
         pytest.param(
@@ -133,3 +143,25 @@ routes: [{{targets: [storefront], namespaces: [shop]}}]
     notifier.close(NOW)
     [(_, body)] = receiver.got
     assert [event["id"] for event in json.loads(body)["events"]] == ["1"]
+
+
+def test_a_message_that_cannot_be_rendered_holds_nobody_up(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread would end with the first error that it does not know, and its target's news."""
+    told = Told()
+    sender = sender_to(receiver, told)
+    monkeypatch.setattr("correlator.notify.send.json_payload", unless_about("broken"))
+    sender.put(a_message("broken"))
+    sender.put(a_message("next"))
+    sender.close()
+    assert told.outcomes == [Outcome.GIVEN_UP, Outcome.SENT]
+
+
+def unless_about(about: str) -> Callable[[Message], object]:
+    def payload(message: Message) -> object:
+        if message.about == about:
+            raise RecursionError
+        return json_payload(message)
+
+    return payload

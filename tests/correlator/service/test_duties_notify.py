@@ -35,8 +35,10 @@ class Registered:
     """A cluster that has nothing but our configurations."""
 
     found: dict[str, Any] = field(default_factory=dict)
+    reads: list[str] = field(default_factory=list)
 
     def get_or_none(self, path: str) -> Any:  # noqa: ANN401 - what the API server would send
+        self.reads.append(path)
         return self.found.get(path)
 
 
@@ -62,6 +64,10 @@ def told(receiver: Receiver) -> list[str]:
     return [event["kind"] for _, body in receiver.got for event in json.loads(body)["events"]]
 
 
+def tickets(receiver: Receiver) -> list[str]:
+    return [event["ticket"] for _, body in receiver.got for event in json.loads(body)["events"]]
+
+
 def test_records_findings_and_the_registration_are_told(tmp_path: Path, receiver: Receiver) -> None:
     registered = Registered({path: {"webhooks": []} for path in CONFIGURATIONS})
     tools = tools_with(tmp_path, the_file(tmp_path, receiver), registered)
@@ -84,8 +90,9 @@ def test_a_silence_counts_as_soon_as_the_file_has_it(tmp_path: Path, receiver: R
     first, second = (
         an_attempt(time=NOW + timedelta(minutes=m), fingerprint=str(m), **grant) for m in (0, 2)
     )
+    last = an_attempt(time=NOW + timedelta(minutes=3), **grant | {"ticket": "INC-43"})
     with closing(tools.ledger), closing(tools.history):
-        records = records_of(first, second)
+        records = records_of(first, second, last)
         tools.ledger.append(records[:1])
         notify = new_notify(tools)
         notify(a_pass(0))
@@ -96,10 +103,23 @@ def test_a_silence_counts_as_soon_as_the_file_has_it(tmp_path: Path, receiver: R
         notify(a_pass(3))
         file.write_text("broken: [")
         notify(a_pass(4))
-    assert told(receiver) == ["grant-used"]
+        notify(a_pass(5))
+        # Messages are sent in order: what is not there by then was not sent.
+        eventually(lambda: "INC-43" in tickets(receiver), "the last event")
+    assert tickets(receiver) == ["INC-42", "INC-43"]
 
 
-def test_without_a_file_nobody_is_told(tmp_path: Path) -> None:
-    tools = tools_with(tmp_path, None, Registered())
+def test_without_a_file_nobody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is anything read for it: what a file would have had sent waits for nobody."""
+    targets: list[object] = []
+    monkeypatch.setattr("correlator.service.duties.Sender", lambda *a: targets.append(a))
+    registered = Registered({path: {"webhooks": []} for path in CONFIGURATIONS})
+    tools = tools_with(tmp_path, None, registered)
+    unexplained = a_finding(link=Link(State.UNEXPLAINED, "no record changes this field"))
     with closing(tools.ledger), closing(tools.history):
-        new_notify(tools)(a_pass(0))
+        tools.ledger.append(records_of(an_attempt(time=NOW, cluster="test")))
+        notify = new_notify(tools)
+        notify(a_pass(0, Found("git", "storefront", unexplained)))
+        del registered.found[CONFIGURATIONS[0]]
+        notify(a_pass(1))
+    assert (targets, registered.reads) == ([], [])

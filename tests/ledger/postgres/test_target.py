@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from glasswarden.ledger.errors import AddressInvalid, DriverMissing, LedgerError
 from glasswarden.ledger.open import is_postgres, keys_beside, open_ledger
@@ -44,7 +44,13 @@ def test_the_address_may_set_other_limits() -> None:
 
 
 def test_libpq_understands_what_it_is_told() -> None:
-    make_conninfo(**parameters_of("postgresql://u:s%40crt@a,b/d"))
+    understood = conninfo_to_dict(make_conninfo(**parameters_of("postgresql://u:s%40crt@a,b/d")))
+    assert [understood[name] for name in ("host", "user", "password", "dbname")] == [
+        "a,b",
+        "u",
+        "s@crt",
+        "d",
+    ]
 
 
 LEAKY = {

@@ -356,10 +356,11 @@ class TestUnrecorded:
 class TestThread:
     def test_the_loop_goes_on_while_a_commit_is_in_flight(self, tmp_path: Path) -> None:
         """What comes meanwhile shares the next commit."""
-        held = threading.Event()
+        held, asked = threading.Event(), threading.Event()
 
         class Slow(Moody):
             def append(self, records: Sequence[Record]) -> None:
+                asked.set()
                 held.wait(10)
                 super().append(records)
 
@@ -369,10 +370,12 @@ class TestThread:
             held.set()
             await recorder.open()
             held.clear()
+            asked.clear()
             first = asyncio.create_task(recorder.record(an_attempt()))
-            await asyncio.sleep(0.05)
+            assert await asyncio.to_thread(asked.wait, 10)
             rest = [asyncio.create_task(recorder.record(an_attempt())) for _ in range(9)]
-            await asyncio.sleep(0.05)
+            while len(recorder._waiting) < 9:  # noqa: ASYNC110 - of a plain list
+                await asyncio.sleep(0)
             assert not any(task.done() for task in (first, *rest))
             held.set()
             await asyncio.gather(first, *rest)

@@ -1,0 +1,45 @@
+"""The program's passes: one that fails costs that pass, whatever the cluster holds."""
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from certs.program import Program
+from glasswarden.cluster.objects import ClusterUnreachable, ObjectChanged
+
+if TYPE_CHECKING:
+    from certs.controller import Keeper
+
+
+class FailingKeeper:
+    """Fails at its first passes, and ends the program after its last."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.turns = 0
+        self.program = Program(cast("Keeper", self), None, timedelta(seconds=0))
+        self._failures = failures
+
+    def turn(self, _now: datetime) -> None:
+        self.turns += 1
+        if self.turns == len(self._failures):
+            self.program.stop()
+        raise self._failures[self.turns - 1]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ObjectChanged("web"),
+        ClusterUnreachable("nobody answers"),
+        OSError(),
+        RecursionError(),
+        KeyError("data"),
+        TypeError(),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+def test_no_error_ends_the_program(failure: Exception) -> None:
+    keeper = FailingKeeper(failure, failure, failure)
+    keeper.program.run()
+    assert keeper.turns == 3
