@@ -16,8 +16,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from certs import metrics
 from certs.configurations import RestoreFailed
 from certs.controller import Keeper, Pass
+from glasswarden.cluster.client import ApiServerError, Conflict
 from glasswarden.cluster.lease import Lease
-from glasswarden.cluster.objects import ClusterError, ObjectChanged
 
 INTERVAL: Final = timedelta(seconds=5)
 UNWELL_AFTER: Final = 24
@@ -74,10 +74,10 @@ class Program:
     def _try(self, act: Callable[[], None]) -> None:
         try:
             act()
-        except ObjectChanged as error:
+        except Conflict as error:
             log.info("somebody else was quicker", reason=str(error))
             metrics.PASSES.labels("overtaken").inc()
-        except (ClusterError, OSError, RestoreFailed) as error:
+        except (ApiServerError, OSError, RestoreFailed) as error:
             log.warning("pass failed", reason=str(error))
             metrics.PASSES.labels("failed").inc()
         except Exception as error:

@@ -40,8 +40,7 @@ from correlator.notify.send import Outcome, Sender
 from correlator.service import metrics
 from correlator.service.model import Declares, Passed, Tools
 from correlator.still_live import Answer, Looked, Lookup, NotKnown, Standing, Standings
-from glasswarden.cluster.client import AlreadyThere, ApiServer, ApiServerError
-from glasswarden.cluster.objects import ClusterError
+from glasswarden.cluster.client import ApiServer, ApiServerError, Conflict
 from glasswarden.kube.events import Reporter, manifest_of, url_of
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.masking import Masks
@@ -120,7 +119,7 @@ class Expiries:
         manifest = manifest_of(event, expiry_name(grant), self._reporter, now)
         try:
             self._server.create(url_of(event), manifest)
-        except AlreadyThere:
+        except Conflict:
             return True
         except ApiServerError as error:
             log.warning("expiry not told", object=grant.subject, reason=str(error))
@@ -228,8 +227,8 @@ class _Notify:
     def _configurations(self) -> Configurations:
         """Return our webhook configurations; nothing where we may not, or cannot, look."""
         try:
-            return {path: self.tools.objects.get_or_none(path) for path in CONFIGURATIONS}
-        except ClusterError as error:
+            return {path: self.tools.server.get_or_none(path) for path in CONFIGURATIONS}
+        except ApiServerError as error:
             log.info("webhook configurations not looked at", reason=str(error))
             return {}
 

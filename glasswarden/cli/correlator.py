@@ -19,7 +19,7 @@ from correlator.service.model import (
     read_sources,
 )
 from glasswarden.cli.evidence import keys_option, ledger_option
-from glasswarden.cli.options import DURATION
+from glasswarden.cli.options import DURATION, Connection, connection_options
 from glasswarden.policy.policy import DEFAULT, Policy
 from glasswarden.policy_file import PolicyUnreadable, parse_policy, read_text
 
@@ -61,11 +61,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="File with the log's level; read again when it changes, and need not be there.",
 )
 @keys_option
-@click.option(
-    "--kubeconfig",
-    envvar="GLASSWARDEN_KUBECONFIG",
-    type=_FILE,
-    help="How to reach the API server; inside the cluster, the service account serves.",
+@connection_options(
+    namespace="",
+    kubeconfig="How to reach the API server; inside the cluster, the service account serves.",
 )
 @click.option(
     "--argocd",
@@ -154,7 +152,7 @@ def command(
     notifications: Path | None,
     logging: Path | None,
     keys: Path | None,
-    kubeconfig: Path | None,
+    connection: Connection,
     argocd: bool,
     audit_folder: Path | None,
     audit_tokens: Path | None,
@@ -193,7 +191,8 @@ def command(
         policy=policy,
         notifications=_checked(notifications),
         keys=keys,
-        kubeconfig=kubeconfig,
+        kubeconfig=connection.kubeconfig,
+        choice=connection.choice,
         argocd=argocd,
         audit=audit_folder,
         interval=interval,

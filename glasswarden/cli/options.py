@@ -19,9 +19,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from glasswarden.cluster.client import Access, ApiServer, access_in_cluster
-from glasswarden.cluster.kubeconfig import Choice, access_from
-from glasswarden.cluster.objects import ClusterUnreachable, Objects, objects_from
+from glasswarden import __version__
+from glasswarden.cluster.client import LONG, Access, ApiServer, NoAccess
+from glasswarden.cluster.kubeconfig import Choice, open_access
 from glasswarden.duration import DurationError, parse_duration
 from glasswarden.keys.folder import KeysUnreadable, read_ring
 from glasswarden.keys.ring import Ring
@@ -29,27 +29,8 @@ from glasswarden.kube.objects import Ref
 from glasswarden.policy.policy import Policy
 from glasswarden.policy_file import PolicyUnreadable, load_policy, parse_policy
 
-KUBECONFIG = click.option(
-    "--kubeconfig",
-    envvar="GLASSWARDEN_KUBECONFIG",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="How to reach the API server; by default as kubectl does, or as a pod.",
-)
-NAMESPACE = click.option(
-    "--namespace",
-    "-n",
-    default="glasswarden",
-    show_default=True,
-    help="Where the product is installed.",
-)
-
-
-def connect(kubeconfig: Path | None) -> Objects:
-    """Return the cluster, or end with why there is none."""
-    try:
-        return objects_from(kubeconfig)
-    except ClusterUnreachable as error:
-        raise click.ClickException(str(error)) from error
+INSTALLED: Final = "Where the product is installed."
+"""The help of a command whose namespace is that of the product."""
 
 
 def access_to(kubeconfig: Path | None) -> Access:
@@ -210,18 +191,22 @@ class Connection:
 
     def access(self) -> Access:
         """Return how to reach the API server, as kubectl does or as a pod. Raises `NoAccess`."""
-        if (file := self.file) is not None:
-            return access_from(file, self.choice)
-        return access_in_cluster(self.choice.headers)
+        return open_access(self.file, self.choice)
 
     def api_server(self, user_agent: str) -> ApiServer:
         """Return the API server. Raises `NoAccess`."""
         return ApiServer(self.access(), user_agent)
 
-    def kubectl(self) -> Kubectl:
-        """Return the person's own kubectl with the same flags."""
-        flags: list[tuple[str, object]] = [
-            ("namespace", self.namespace),
+    def open_api_server(self) -> ApiServer:
+        """Return the API server for a command that waits for it, or end with why there is none."""
+        try:
+            return ApiServer(self.access(), f"glasswarden/{__version__}", patience=LONG)
+        except NoAccess as error:
+            raise click.ClickException(f"no cluster is known: {error}") from error
+
+    def flags(self) -> list[str]:
+        """Return the flags that give another program the same connection."""
+        given: list[tuple[str, object]] = [
             ("context", self.context),
             ("cluster", self.cluster),
             ("user", self.user),
@@ -229,16 +214,16 @@ class Connection:
             ("as", self.impersonated_user),
             *(("as-group", group) for group in self.impersonated_groups),
         ]
-        return find_kubectl([f"--{name}={value}" for name, value in flags if value])
+        return [f"--{name}={value}" for name, value in given if value]
+
+    def kubectl(self) -> Kubectl:
+        """Return the person's own kubectl with the same flags."""
+        namespace = [f"{_NAMESPACE}{self.namespace}"] if self.namespace else []
+        return find_kubectl([*namespace, *self.flags()])
 
 
+_AS_KUBECTL: Final = "How to reach the API server; by default as kubectl does, or as a pod."
 _CONNECTION: Final = (
-    click.option(
-        "--kubeconfig",
-        envvar="GLASSWARDEN_KUBECONFIG",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="How to reach the API server; by default as kubectl does, or as a pod.",
-    ),
     click.option("--context", default="", metavar="NAME", help="The kubeconfig's context."),
     click.option("--user", default="", metavar="NAME", help="The kubeconfig's user."),
     click.option(
@@ -266,6 +251,7 @@ def connection_options(
     namespace: str = "Only this namespace.",
     default_namespace: str = "",
     all_namespaces: bool = True,
+    kubeconfig: str = _AS_KUBECTL,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options by which kubectl reaches a cluster, as one `connection`.
 
@@ -273,9 +259,10 @@ def connection_options(
     ledger; everywhere else `--cluster` is the kubeconfig's entry, as kubectl means it.
 
     *namespace* is the help of `--namespace`; where it is empty, the command takes no namespace.
-    *all_namespaces* adds `-A`, for commands that are about more than one object.
+    *all_namespaces* adds `-A`, for commands that are about more than one object. *kubeconfig* is
+    the help of `--kubeconfig`.
     """
-    options = [*_CONNECTION, *([] if asks_ledger else [_CLUSTER])]
+    options = [_kubeconfig_option(kubeconfig), *_CONNECTION, *([] if asks_ledger else [_CLUSTER])]
     if namespace:
         options.append(_namespace_option(namespace, default_namespace))
     if namespace and all_namespaces:
@@ -292,6 +279,15 @@ def connection_options(
         return command
 
     return decorate
+
+
+def _kubeconfig_option(help_text: str) -> Callable[[Function], Function]:
+    return click.option(
+        "--kubeconfig",
+        envvar="GLASSWARDEN_KUBECONFIG",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help=help_text,
+    )
 
 
 def _namespace_option(help_text: str, default: str) -> Callable[[Function], Function]:

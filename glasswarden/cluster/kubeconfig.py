@@ -1,12 +1,13 @@
-"""Reading kubeconfigs, for a program that runs outside the cluster it works on.
+"""Kubeconfigs: where the API server is, and the credentials to use with it.
 
-Certificates, keys and tokens count, inline, as files, or as a program gives them. Several files are
-merged as kubectl merges them: who says something first is believed.
+Certificates, keys and tokens are read inline, from files, or from a program that the kubeconfig
+names, which is how people reach EKS, GKE and AKS. Several files are merged as kubectl merges them:
+the first that names something wins.
 
-Credentials from a program that the kubeconfig names: how people reach EKS, GKE and AKS.
-
-The program is run as kubectl runs it (client.authentication.k8s.io), when credentials are first
-needed, when they have expired, and when the API server no longer takes them.
+A program is run as kubectl runs it (client.authentication.k8s.io): when credentials are first
+needed, when they have expired, and when the API server no longer accepts them. Only the rare
+`auth-provider` of OIDC is left to the official client, which takes long to load. Nothing is written
+back.
 """
 
 import base64
@@ -23,11 +24,13 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 import msgspec
 import yaml
 
-from glasswarden.cluster.client import Access, NoAccess
+from glasswarden.cluster.client import Access, NoAccess, Renewed, access_in_cluster
 
 INFO: Final = "KUBERNETES_EXEC_INFO"
 """The variable in which the program is told what is wanted of it."""
@@ -180,8 +183,11 @@ def _read(plugin: Plugin, said: bytes) -> Status:
 _EXTENSION: Final = "client.authentication.k8s.io/exec"
 """The extension of a cluster that is meant for programs which give credentials."""
 
-_UNSAID: Final[dict[str, str]] = {"username": "a password", "auth-provider": "an auth-provider"}
-"""Ways to prove oneself that Kubernetes has given up."""
+
+_REMOVED: Final = {"username": "a password", "auth-provider": "an auth-provider"}
+"""Credentials that Kubernetes accepts no longer; of the providers, only OIDC is left."""
+
+OIDC: Final = "oidc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +220,18 @@ class Choice:
         return _impersonation(self.impersonated_user, self.impersonated_groups)
 
 
-def access_from(path: Path, choice: Choice = Choice()) -> Access:  # noqa: B008 - it is frozen
+CURRENT: Final = Choice()
+"""Nothing: what the current context names."""
+
+
+def open_access(kubeconfig: Path | None, choice: Choice = CURRENT) -> Access:
+    """Return the access that *kubeconfig* gives; without one, a pod's service account."""
+    if kubeconfig is None:
+        return access_in_cluster(choice.headers)
+    return access_from(kubeconfig, choice)
+
+
+def access_from(path: Path, choice: Choice = CURRENT) -> Access:
     """Return the access that the current context gives, but for what *choice* names.
 
     *path* is a kubeconfig or, as in $KUBECONFIG, several of them, of which some may be missing.
@@ -263,28 +280,94 @@ def _named(configs: list[tuple[dict[str, Any], Path]], kind: str, name: str) -> 
 def _access(cluster: _Section, user: _Section, choice: Choice) -> Access:
     tls = _context(cluster)
     server = cluster.values["server"].rstrip("/")
-    token: str | Path | ExecCredentials = user.values.get("token", "")
-    certificate = user.content("client-certificate")
-    if certificate is not None:
-        load_pair(tls, certificate, user.content("client-key") or b"")
-    if user.values.get("tokenFile"):
-        token = user.beside / user.values["tokenFile"]
-    elif user.values.get("exec") and not token and certificate is None:
-        plugin = parse_plugin(user.values["exec"], user.beside)
-        token = ExecCredentials(plugin, _told(cluster), partial(load_pair, tls))
-    elif gone := next((way for name, way in _UNSAID.items() if user.values.get(name)), ""):
-        raise ValueError(f"Kubernetes no longer takes {gone}; use exec, or a service account")
-    name = cluster.values.get("tls-server-name", "")
     return Access(
         server,
         tls,
-        token,
-        name,
+        _credentials(cluster, user, tls),
+        cluster.values.get("tls-server-name", ""),
         _impersonation(
             choice.impersonated_user or user.values.get("as") or "",
             choice.impersonated_groups or user.values.get("as-groups") or (),
         ),
+        _proxy(cluster, server),
     )
+
+
+def _credentials(cluster: _Section, user: _Section, tls: ssl.SSLContext) -> str | Path | Renewed:
+    """Return where the bearer token is from; a client certificate goes into *tls*."""
+    token: str = user.values.get("token", "")
+    certificate = user.content("client-certificate")
+    if certificate is not None:
+        load_pair(tls, certificate, user.content("client-key") or b"")
+    if user.values.get("tokenFile"):
+        return user.beside / str(user.values["tokenFile"])
+    if token or certificate is not None:
+        return token
+    if user.values.get("exec"):
+        plugin = parse_plugin(user.values["exec"], user.beside)
+        return ExecCredentials(plugin, _told(cluster), partial(load_pair, tls))
+    if (user.values.get("auth-provider") or {}).get("name") == OIDC:
+        return ProviderToken(cluster.values, user.values)
+    for name, way in _REMOVED.items():
+        if user.values.get(name):
+            raise ValueError(f"Kubernetes no longer takes {way}; use exec, or a service account")
+    return ""
+
+
+@dataclass(slots=True)
+class ProviderToken:
+    """The token of an `auth-provider`, which the official client obtains and refreshes."""
+
+    cluster: Mapping[str, Any]
+    user: Mapping[str, Any]
+    _token: str = ""
+
+    def token(self) -> str:
+        """Return the token that counts now. Raises `NoAccess`."""
+        self._token = self._token or self._obtain()
+        return self._token
+
+    def forget(self) -> None:
+        """Have it obtained again: the API server accepts it no longer."""
+        self._token = ""
+
+    def _obtain(self) -> str:
+        from kubernetes import client, config  # noqa: PLC0415 - slow to load
+
+        settings = client.Configuration()
+        try:
+            config.load_kube_config_from_dict(  # type: ignore[no-untyped-call]
+                self._kubeconfig(), client_configuration=settings, persist_config=False
+            )
+        except Exception as error:
+            # Whatever the provider's libraries raise; it may quote the credentials.
+            kind = type(error).__name__
+            raise NoAccess(f"the auth-provider gave no credentials: {kind}") from error
+        token = settings.get_api_key_with_prefix("BearerToken", alias="authorization")
+        if not token:
+            raise NoAccess("the auth-provider gave no credentials; use exec, or a service account")
+        return token.removeprefix("Bearer ")
+
+    def _kubeconfig(self) -> dict[str, Any]:
+        """Return a kubeconfig with nothing but the cluster and the user."""
+        name = "chosen"
+        return {
+            "current-context": name,
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "clusters": [{"name": name, "cluster": dict(self.cluster)}],
+            "users": [{"name": name, "user": dict(self.user)}],
+        }
+
+
+def _proxy(cluster: _Section, server: str) -> str:
+    """Return the proxy on the way to *server*: the kubeconfig's, else the environment's."""
+    address = urlsplit(server)
+    found: str = cluster.values.get("proxy-url", "")
+    if not found and not proxy_bypass(address.netloc):
+        found = getproxies_environment().get(address.scheme, "")
+    if found and urlsplit(found).scheme not in {"http", "https"}:
+        raise ValueError(f"the proxy {found} is not of HTTP")
+    return found
 
 
 def _context(cluster: _Section) -> ssl.SSLContext:
