@@ -247,7 +247,7 @@ def check(where: Place) -> None:
     show_default=True,
     envvar="GLASSWARDEN_CERTS_LISTEN",
     metavar="HOST:PORT",
-    help="Where /metrics and /healthz are served.",
+    help="Where /metrics, /healthz and /readyz are served.",
 )
 @click.option(
     "--identity",
@@ -290,12 +290,14 @@ def run(
 
     Of several replicas on one Secret, one leads.
     """
-    from certs.program import Program, watched  # noqa: PLC0415 - loads what shares figures
+    from certs import metrics  # noqa: PLC0415 - loads what shares metrics
+    from certs.program import Program  # noqa: PLC0415
     from glasswarden.logs import (  # noqa: PLC0415
         LogFile,
         Sampler,
         configure_logs,
     )
+    from glasswarden.probes import AddressUnusable, new_pages, serving  # noqa: PLC0415
 
     configure_logs()
     LogFile(logging, Sampler()).follow_aside()
@@ -308,9 +310,11 @@ def run(
     program = Program(keeper, lease, interval)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: program.stop())
-    host, _, port = listen.rpartition(":")
-    with watched(program, host, int(port)):
-        program.run()
+    try:
+        with serving(new_pages(program, metrics.REGISTRY), listen):
+            program.run()
+    except AddressUnusable as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _keeper(

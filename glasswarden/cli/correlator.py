@@ -22,6 +22,7 @@ from glasswarden.cli.evidence import keys_option, ledger_option
 from glasswarden.cli.options import DURATION, Connection, connection_options
 from glasswarden.policy.policy import DEFAULT, Policy
 from glasswarden.policy_file import PolicyUnreadable, parse_policy, read_text
+from glasswarden.reloaded import Reloaded
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -171,17 +172,14 @@ def command(
     database, with when they were first and last seen.
     """
     # Loaded when it is to serve: most of what it needs no other command does.
+    from correlator.service import metrics  # noqa: PLC0415
     from correlator.service.assembly import new_program  # noqa: PLC0415
-    from correlator.service.http import (  # noqa: PLC0415
-        AddressUnusable,
-        new_pages,
-        serving,
-    )
     from glasswarden.logs import (  # noqa: PLC0415
         LogFile,
         Sampler,
         configure_logs,
     )
+    from glasswarden.probes import AddressUnusable, new_pages, serving  # noqa: PLC0415
 
     if lease and "/" not in lease:
         raise click.BadParameter(f"{lease!r} is not NAMESPACE/NAME", param_hint="--lease")
@@ -209,7 +207,7 @@ def command(
     try:
         with (
             _intake(audit_folder, audit_tokens, audit_listen, audit_certs),
-            serving(new_pages(program), listen),
+            serving(new_pages(program, metrics.REGISTRY), listen),
         ):
             program.run()
     except AddressUnusable as error:
@@ -232,8 +230,8 @@ def _intake(
         EventStore,
         audit_intake,
     )
-    from correlator.service.http import serving  # noqa: PLC0415
     from correlator.service.metrics import AUDIT_BATCHES  # noqa: PLC0415
+    from glasswarden.probes import serving  # noqa: PLC0415
 
     with closing(EventStore(folder)) as store:
         page = Flask("audit", static_folder=None)
@@ -268,22 +266,24 @@ def _unnamed(addresses: tuple[str, ...]) -> list[Declares]:
 
 
 def _reader_of(file: Path | None) -> Callable[[], Policy]:
-    """Return what reads the policy; now already, so that a mistake is told at the start."""
-    text, policy = "", DEFAULT
+    """Return what reads the policy; now already, so that a mistake is reported at the start."""
+    if file is None:
+        return lambda: DEFAULT
+    policy = Reloaded(
+        DEFAULT,
+        lambda: read_text(file),
+        lambda text: parse_policy(file, text),
+        quoted=(PolicyUnreadable,),
+    )
 
     def read() -> Policy:
-        nonlocal text, policy
-        if file is None:
-            return policy
-        try:
-            if (found := read_text(file)) != text:
-                policy, text = parse_policy(file, found), found
-        except PolicyUnreadable as error:
-            raise PolicyUnusable(str(error)) from error
-        return policy
+        policy.refresh()
+        if policy.error:
+            raise PolicyUnusable(policy.error)
+        return policy.value
 
     try:
-        read()
-    except PolicyUnusable as error:
+        policy.load()
+    except PolicyUnreadable as error:
         raise click.ClickException(f"{error}\nTry: glasswarden policy check {file}") from error
     return read
