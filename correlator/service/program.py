@@ -1,8 +1,7 @@
 """The correlator as a program: passes while it leads, on an interval and on change, until stopped.
 
-A pass that fails costs that pass: it is logged, counted and made again.
-
-Whether we lead, kept up by a thread of its own: a pass may take longer than a lease lasts.
+A pass that fails is logged, counted and made again; it ends nothing. Whether this replica leads is
+kept up by a thread of its own, because a pass may take longer than a lease lasts.
 """
 
 import threading

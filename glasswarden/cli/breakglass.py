@@ -1,18 +1,7 @@
-"""`glasswarden approve`: let somebody else break the glass.
+"""The commands of break-glass: `break`, `approve`, `extend`, `close` and `status`.
 
-`glasswarden break`: break the glass on one object, and do what it was broken for.
-
-`glasswarden close`: end a grant, and say what became of what was changed under it.
-
-`glasswarden extend`: more time for a grant.
-
-How commands name one object, and by which way they look at it.
-
-Looking at an object through kubectl, and saying how break-glass stands on it.
-
-`glasswarden status`: how break-glass stands on one object.
-
-How break-glass stands on one object, in words. Nothing is proven here: that is the guard's.
+They read and write one object through the person's own kubectl, so that the API server knows who
+asks, and describe the state of break-glass on it. Nothing is verified here: the webhook does that.
 """
 
 from collections.abc import Callable

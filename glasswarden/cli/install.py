@@ -1,8 +1,7 @@
-"""`glasswarden install`: have the API server ask the webhook.
+"""`glasswarden install`, `uninstall` and `init`: begin to guard a cluster, and end it.
 
-`glasswarden uninstall`: leave nothing that could stop a write.
-
-`glasswarden init`: a policy to begin with.
+`install` registers the webhook that the manifests installed, `uninstall` removes what can stop a
+write, and `init` proposes a policy. None of them deletes records, keys or the namespace.
 """
 
 import json

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -363,11 +364,19 @@ def _proxy(cluster: _Section, server: str) -> str:
     """Return the proxy on the way to *server*: the kubeconfig's, else the environment's."""
     address = urlsplit(server)
     found: str = cluster.values.get("proxy-url", "")
-    if not found and not proxy_bypass(address.netloc):
+    # As Go does: the environment's is not for this machine itself.
+    if not found and not _is_loopback(address.hostname or "") and not proxy_bypass(address.netloc):
         found = getproxies_environment().get(address.scheme, "")
     if found and urlsplit(found).scheme not in {"http", "https"}:
         raise ValueError(f"the proxy {found} is not of HTTP")
     return found
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _context(cluster: _Section) -> ssl.SSLContext:

@@ -97,10 +97,14 @@ def test_an_oidc_provider_without_a_usable_token_is_no_access(tmp_path: Path) ->
 def test_a_proxy_is_that_of_the_kubeconfig_or_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("https_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTPS_PROXY", "http://environment:3128")
     own = {"proxy-url": "http://own:3128"}
     assert access(tmp_path, {}, **own).proxy == "http://own:3128"
     assert access(tmp_path, {}).proxy == "http://environment:3128"
+    assert not access(tmp_path, {}, server="https://127.0.0.1:6443").proxy
+    assert not access(tmp_path, {}, server="https://localhost:6443").proxy
     monkeypatch.setenv("NO_PROXY", "api.example")
     assert not access(tmp_path, {}).proxy
     with pytest.raises(NoAccess, match="is not of HTTP"):
