@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from glasswarden.cluster.objects import Object, Objects
+from glasswarden.cluster.client import ApiServer
+from glasswarden.kube.objects import Object
 
 ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 NAME: Final = "glasswarden"
@@ -60,26 +61,26 @@ class Condition(StrEnum):
 Sightings = dict[Configuration, Condition]
 
 
-def publish(objects: Objects, bundle: bytes, ours: tuple[Configuration, ...] = OURS) -> Sightings:
+def publish(server: ApiServer, bundle: bytes, ours: tuple[Configuration, ...] = OURS) -> Sightings:
     """Bring *bundle* into every configuration of *ours* that exists; return how each was found."""
-    found = {each: objects.get_or_none(each.path) for each in ours}
+    found = {each: server.get_or_none(each.path) for each in ours}
     breaks_glass = any(_breaks_glass(each) for each in found.values())
     seen: Sightings = {}
     for each, configuration in found.items():
         if configuration is not None:
-            seen[each] = _publish_in(objects, each, configuration, bundle)
+            seen[each] = _publish_in(server, each, configuration, bundle)
         else:
             needed = each.required or breaks_glass
             seen[each] = Condition.MISSING if needed else Condition.NOT_NEEDED
     return seen
 
 
-def restore(objects: Objects, bundle: bytes, seen: Sightings, make: Restore) -> Sightings:
+def restore(server: ApiServer, bundle: bytes, seen: Sightings, make: Restore) -> Sightings:
     """Create the configurations that were *seen* to be missing."""
     missing = {each for each, state in seen.items() if state is Condition.MISSING}
     made = {_resource(manifest): manifest for manifest in make(bundle)} if missing else {}
     for each in missing & {each for each in seen if each.resource in made}:
-        objects.create(f"{ROOT}/{each.resource}", made[each.resource])
+        server.create(f"{ROOT}/{each.resource}", made[each.resource])
         seen = seen | {each: Condition.RESTORED}
     return seen
 
@@ -114,12 +115,12 @@ def _breaks_glass(configuration: Object | None) -> bool:
 
 
 def _publish_in(
-    objects: Objects, configuration: Configuration, found: Object, bundle: bytes
+    server: ApiServer, configuration: Configuration, found: Object, bundle: bytes
 ) -> Condition:
     patch = patch_for(found, bundle)
     if not patch:
         return Condition.CURRENT
-    objects.patch(configuration.path, patch)
+    server.patch(configuration.path, patch)
     return Condition.PATCHED
 
 

@@ -25,7 +25,8 @@ from cryptography import x509
 
 from certs.authority import is_issued_by, parse_pair
 from certs.rotation import State, Timing, first_state
-from glasswarden.cluster.objects import Object, Objects
+from glasswarden.cluster.client import ApiServer
+from glasswarden.kube.objects import Object
 
 AUTHORITIES: Final = "ca.crt"
 CERTIFICATE: Final = "tls.crt"
@@ -183,7 +184,7 @@ _LABELS: Final = {"app.kubernetes.io/name": "glasswarden"}
 class Secret:
     """One Secret, written only if nobody else wrote it since it was read."""
 
-    objects: Objects
+    server: ApiServer
     namespace: str
     name: str
     _seen: Object | None = field(default=None, init=False)
@@ -195,14 +196,14 @@ class Secret:
 
     def read(self) -> State | None:
         """Return the rotation that is kept here, if any. Raises `StateUnreadable`."""
-        self._seen = self.objects.get_or_none(f"{self._collection}/{self.name}")
+        self._seen = self.server.get_or_none(f"{self._collection}/{self.name}")
         data = self._data()
         # `kubectl create secret generic` and a GitOps placeholder leave one without content.
         return parse_state(data) if data.keys() - {CALLER_TOKEN} else None
 
     def read_caller_token(self) -> str:
         """Return the secret part of the path that the API server calls; empty before `write`."""
-        self._seen = self.objects.get_or_none(f"{self._collection}/{self.name}")
+        self._seen = self.server.get_or_none(f"{self._collection}/{self.name}")
         return self._data().get(CALLER_TOKEN, b"").decode()
 
     def is_cert_managers(self) -> bool:
@@ -218,10 +219,10 @@ class Secret:
         if self._seen is None:
             metadata = {"name": self.name, "namespace": self.namespace, "labels": _LABELS}
             secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
-            self._seen = self.objects.create(self._collection, secret)
+            self._seen = self.server.create(self._collection, secret)
         else:
             path = f"{self._collection}/{self.name}"
-            self._seen = self.objects.replace(path, self._seen | {"data": data})
+            self._seen = self.server.replace(path, self._seen | {"data": data})
 
     @property
     def _collection(self) -> str:

@@ -2,22 +2,18 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 import structlog
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from certs import metrics
 from certs.configurations import RestoreFailed
 from certs.controller import Keeper, Pass
+from glasswarden.cluster.client import ApiServerError, Conflict
 from glasswarden.cluster.lease import Lease
-from glasswarden.cluster.objects import ClusterError, ObjectChanged
 
 INTERVAL: Final = timedelta(seconds=5)
 UNWELL_AFTER: Final = 24
@@ -51,8 +47,12 @@ class Program:
         self._stop.set()
 
     def is_well(self) -> bool:
-        """Tell whether passes still end."""
+        """Return whether passes still end."""
         return time.monotonic() - self._alive < UNWELL_AFTER * self.interval.total_seconds()
+
+    def why_unready(self) -> str:
+        """Return nothing: a replica does its part from the first pass on, leading or not."""
+        return ""
 
     def _turn(self, now: datetime) -> None:
         self._try(lambda: self._keep(now))
@@ -74,10 +74,10 @@ class Program:
     def _try(self, act: Callable[[], None]) -> None:
         try:
             act()
-        except ObjectChanged as error:
+        except Conflict as error:
             log.info("somebody else was quicker", reason=str(error))
             metrics.PASSES.labels("overtaken").inc()
-        except (ClusterError, OSError, RestoreFailed) as error:
+        except (ApiServerError, OSError, RestoreFailed) as error:
             log.warning("pass failed", reason=str(error))
             metrics.PASSES.labels("failed").inc()
         except Exception as error:
@@ -102,36 +102,3 @@ class Program:
             expires=done.state.expires.isoformat(),
             configurations=changed,
         )
-
-
-@contextmanager
-def watched(program: Program, host: str, port: int) -> Iterator[int]:
-    """Serve `/metrics` and `/healthz` of *program*; yield the port."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if self.path == "/metrics":
-                self._answer(HTTPStatus.OK, generate_latest(metrics.REGISTRY), CONTENT_TYPE_LATEST)
-            elif self.path == "/healthz":
-                well = program.is_well()
-                status = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
-                self._answer(status, b"ok\n" if well else b"no pass has ended for too long\n")
-            else:
-                self._answer(HTTPStatus.NOT_FOUND, b"not found\n")
-
-        def _answer(self, status: HTTPStatus, body: bytes, kind: str = "text/plain") -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing: probes come every few seconds."""
-
-    with ThreadingHTTPServer((host, port), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()

@@ -1,21 +1,13 @@
-"""One line of JSON per event, gunicorn's own lines included.
+"""The log of a program: one line of JSON per event, gunicorn's own lines included.
 
-What an exception says is left out, for it may quote what somebody sent; where it was raised is not.
-
-The logging rules in force, and their renewal when the file changes.
-
-A file that is broken changes nothing; one that is not there leaves the defaults.
-
-What the log says, and how often: its level, and which decisions it leaves out. Pure.
-
-Refusals and everything about grants are never left out.
+The text of an exception is left out, for it may quote what somebody sent; where it was raised is
+not. A file sets the level, and which decisions are left out; it is followed while the program runs.
+A file that is broken changes nothing; without one, the defaults serve. Denials, and everything
+about grants, are never left out.
 """
 
-import asyncio
 import logging
 import sys
-import threading
-import time
 import traceback
 from collections import Counter
 from enum import StrEnum
@@ -29,6 +21,7 @@ from msgspec import Meta
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from glasswarden.policy.decision import Clause, Decision
+from glasswarden.reloaded import Reloaded
 from glasswarden.typed_yaml import TextInvalid, parse_typed
 
 NOUN: Final = "logging file"
@@ -185,54 +178,39 @@ def _formatter() -> logging.Formatter:
     )
 
 
-POLL_SECONDS: Final = 1.0
-
 log = structlog.get_logger()
 
 
 class LogFile:
-    """Keeps a process's log as the file says."""
+    """Keeps a process's log as the file says; without a file, or a readable one, the defaults."""
 
     def __init__(self, path: Path | None, sampler: Sampler) -> None:
         self._path = path
         self._sampler = sampler
-        self._text: str | None = None
+        self._file = Reloaded(
+            DEFAULT,
+            self._read,
+            lambda text: parse_log_rules(text) if text else DEFAULT,
+            on_change=self._apply,
+            on_error=self._report,
+            quoted=(TextInvalid,),
+        )
 
     async def follow(self) -> None:
         """Take the file up whenever it changes, for as long as the process lives."""
-        while self._path is not None:
-            self.refresh()
-            await asyncio.sleep(POLL_SECONDS)
+        if self._path is not None:
+            await self._file.follow()
 
     def follow_aside(self) -> None:
         """Do the same in a thread of its own, for a program that has no event loop."""
-
-        def follow() -> None:
-            while True:
-                self.refresh()
-                time.sleep(POLL_SECONDS)
-
         if self._path is not None:
-            self.refresh()
-            threading.Thread(target=follow, name="logging rules", daemon=True).start()
+            self._file.follow_in_thread("logging rules")
 
     def refresh(self) -> None:
         """Take the file up if it says something else than it did."""
-        text = self._read()
-        if text == self._text:
-            return
-        self._text = text
-        try:
-            rules = parse_log_rules(text) if text else DEFAULT
-        except TextInvalid as error:
-            self._complain(str(error))
-        except Exception as error:  # noqa: BLE001 - the outermost edge of what follows the file
-            # Whatever this file does to us, the next one must be read.
-            self._complain(f"{type(error).__name__} while it was read")
-        else:
-            self._apply(rules)
+        self._file.refresh()
 
-    def _complain(self, reason: str) -> None:
+    def _report(self, reason: str) -> None:
         log.warning("logging rules not taken up", file=str(self._path), reason=reason)
 
     def _apply(self, rules: LogRules) -> None:

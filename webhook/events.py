@@ -46,10 +46,10 @@ log = structlog.get_logger()
 class Sink(Protocol):
     """Where Events are written to."""
 
-    def create(self, path: str, manifest: dict[str, Any]) -> None:
+    def create(self, path: str, manifest: dict[str, Any]) -> object:
         """Create an object in the collection at *path*."""
 
-    def merge(self, path: str, patch: dict[str, Any]) -> None:
+    def merge(self, path: str, patch: dict[str, Any]) -> object:
         """Merge *patch* into the object at *path*."""
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from glasswarden.cluster.kubeconfig import CURRENT, Choice
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -46,6 +48,9 @@ class Settings:
 
     kubeconfig: Path | None = None
     """How to reach the API server from outside the cluster; inside, the service account serves."""
+
+    choice: Choice = CURRENT
+    """What to take from the kubeconfig, and whom to impersonate."""
 
     events: bool = True
     """Whether grants, their uses and refusals are told as Kubernetes Events, where the API server

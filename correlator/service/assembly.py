@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 from correlator.episodes.open import open_history
 from correlator.service.model import Settings, Source, Tools
 from correlator.service.passes import Passes
 from correlator.service.program import Leadership, Program, Workshop, new_workshop
 from correlator.service.sources import ArgoCDSource, AuditSource, GitSource, LedgerSource
-from glasswarden.cluster.client import Access, ApiServer, access_in_cluster
-from glasswarden.cluster.kubeconfig import access_from
+from glasswarden.cluster.client import LONG, Access, ApiServer
+from glasswarden.cluster.kubeconfig import open_access
 from glasswarden.cluster.lease import Lease
-from glasswarden.cluster.objects import objects_from
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
 from glasswarden.ledger.keys import open_masks
 from glasswarden.ledger.masking import Masks
@@ -31,8 +29,8 @@ def new_program(settings: Settings, read_policy: Callable[[], Policy]) -> Progra
 
     def compete(on_gain: Callable[[], None]) -> Leadership:
         namespace, _, name = settings.lease.partition("/")
-        objects = objects_from(settings.kubeconfig)
-        lease = Lease(objects, namespace, name, settings.identity, settings.lease_duration)
+        server = ApiServer(_access(settings), USER_AGENT, patience=LONG)
+        lease = Lease(server, namespace, name, settings.identity, settings.lease_duration)
         return Leadership(lease, on_gain)
 
     return Program(open_, settings.interval, settings.identity, compete if settings.lease else None)
@@ -44,11 +42,10 @@ def _tools(settings: Settings, read_policy: Callable[[], Policy]) -> Tools:
         opened.callback(ledger.close)
         history = open_history(settings.ledger)
         opened.callback(history.close)
-        server = ApiServer(_access(settings.kubeconfig), USER_AGENT)
+        server = ApiServer(_access(settings), USER_AGENT)
         tools = Tools(
             settings,
             server,
-            objects_from(settings.kubeconfig),
             ledger,
             history,
             read_policy,
@@ -78,5 +75,5 @@ def _masks(settings: Settings) -> Masks | None:
         return None
 
 
-def _access(kubeconfig: Path | None) -> Access:
-    return access_in_cluster() if kubeconfig is None else access_from(kubeconfig)
+def _access(settings: Settings) -> Access:
+    return open_access(settings.kubeconfig, settings.choice)

@@ -40,12 +40,12 @@ from correlator.notify.send import Outcome, Sender
 from correlator.service import metrics
 from correlator.service.model import Declares, Passed, Tools
 from correlator.still_live import Answer, Looked, Lookup, NotKnown, Standing, Standings
-from glasswarden.cluster.client import AlreadyThere, ApiServer, ApiServerError
-from glasswarden.cluster.objects import ClusterError
+from glasswarden.cluster.client import ApiServer, ApiServerError, Conflict
 from glasswarden.kube.events import Reporter, manifest_of, url_of
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, ChangedField
+from glasswarden.reloaded import Reloaded
 
 FORGET_EVERY: Final = timedelta(hours=1)
 MOST: Final = 100_000
@@ -120,7 +120,7 @@ class Expiries:
         manifest = manifest_of(event, expiry_name(grant), self._reporter, now)
         try:
             self._server.create(url_of(event), manifest)
-        except AlreadyThere:
+        except Conflict:
             return True
         except ApiServerError as error:
             log.warning("expiry not told", object=grant.subject, reason=str(error))
@@ -190,29 +190,34 @@ class _Notify:
 
     tools: Tools
     file: Path
-    _text: str = field(default="", init=False)
+    _document: Reloaded[Document | None] = field(init=False)
     _notifier: Notifier | None = field(default=None, init=False)
     _news: News | None = field(default=None, init=False)
 
+    def __post_init__(self) -> None:
+        """Go by the file as it is; one that is broken changes nothing."""
+        self._document = Reloaded(
+            None,
+            self.file.read_text,
+            parse_notifications,
+            on_change=self._follow,
+            on_error=self._report,
+            quoted=(OSError, UnicodeDecodeError, NotificationsInvalid),
+        )
+
     def __call__(self, passed: Passed) -> None:
-        self._read_file()
+        self._document.refresh()
         if self._notifier is None:
             return
         self._news = self._news or News(passed.now - NOTIFY_LOOK_BACK)
         self._notifier.take(self._events(self._news, passed), passed.now)
 
-    def _read_file(self) -> None:
-        """Go by the file as it is; one that is broken changes nothing."""
-        try:
-            text = self.file.read_text()
-            if text == self._text:
-                return
-            self._text = text
-            self._follow(parse_notifications(text))
-        except (OSError, UnicodeDecodeError, NotificationsInvalid) as error:
-            log.warning("notifications not reloaded", file=str(self.file), reason=str(error))
+    def _report(self, reason: str) -> None:
+        log.warning("notifications not reloaded", file=str(self.file), reason=reason)
 
-    def _follow(self, document: Document) -> None:
+    def _follow(self, document: Document | None) -> None:
+        if document is None:
+            return
         if self._notifier is None:
             self._notifier = Notifier(document, lambda target: Sender(target, _count))
         else:
@@ -228,8 +233,8 @@ class _Notify:
     def _configurations(self) -> Configurations:
         """Return our webhook configurations; nothing where we may not, or cannot, look."""
         try:
-            return {path: self.tools.objects.get_or_none(path) for path in CONFIGURATIONS}
-        except ClusterError as error:
+            return {path: self.tools.server.get_or_none(path) for path in CONFIGURATIONS}
+        except ApiServerError as error:
             log.info("webhook configurations not looked at", reason=str(error))
             return {}
 

@@ -26,7 +26,7 @@ from correlator.episodes.episode import Changes, Episode, History, Term
 from correlator.finding import Finding, Incomplete, Result
 from correlator.inspection.attribute import Causes
 from glasswarden.cluster.client import ApiServer
-from glasswarden.cluster.objects import Objects
+from glasswarden.cluster.kubeconfig import CURRENT, Choice
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.masking import Masks
 from glasswarden.policy.policy import Policy
@@ -116,6 +116,9 @@ class Settings:
     kubeconfig: Path | None = None
     """How to reach the API server from outside the cluster; inside, the service account serves."""
 
+    choice: Choice = CURRENT
+    """What to take from the kubeconfig, and whom to impersonate."""
+
     audit: Path | None = None
     """Folder with the API server's audit log, or with what it delivers to us."""
 
@@ -150,9 +153,6 @@ class Tools:
 
     settings: Settings
     server: ApiServer
-    """Reads; safe to use from several threads."""
-    objects: Objects
-    """Reads and writes."""
     ledger: Ledger
     history: History
     read_policy: Callable[[], Policy]

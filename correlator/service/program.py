@@ -1,8 +1,7 @@
 """The correlator as a program: passes while it leads, on an interval and on change, until stopped.
 
-A pass that fails costs that pass: it is logged, counted and made again.
-
-Whether we lead, kept up by a thread of its own: a pass may take longer than a lease lasts.
+A pass that fails is logged, counted and made again; it ends nothing. Whether this replica leads is
+kept up by a thread of its own, because a pass may take longer than a lease lasts.
 """
 
 import threading
@@ -20,8 +19,8 @@ from correlator.service import metrics
 from correlator.service.duties import DUTIES, Duty
 from correlator.service.model import REST, Passed, PolicyUnusable, Tools
 from correlator.service.passes import Passes
+from glasswarden.cluster.client import ApiServerError
 from glasswarden.cluster.lease import Lease
-from glasswarden.cluster.objects import ClusterError
 from glasswarden.policy.policy import DEFAULT
 
 TURNS: Final = 5
@@ -76,7 +75,7 @@ class Leadership:
         led, began = self.is_held, time.monotonic()
         try:
             held = self._lease.hold(datetime.now(UTC))
-        except (ClusterError, OSError) as error:
+        except (ApiServerError, OSError) as error:
             # What we hold runs out by itself.
             log.warning("lease out of reach", reason=str(error))
             return

@@ -1,18 +1,7 @@
-"""`glasswarden approve`: let somebody else break the glass.
+"""The commands of break-glass: `break`, `approve`, `extend`, `close` and `status`.
 
-`glasswarden break`: break the glass on one object, and do what it was broken for.
-
-`glasswarden close`: end a grant, and say what became of what was changed under it.
-
-`glasswarden extend`: more time for a grant.
-
-How commands name one object, and by which way they look at it.
-
-Looking at an object through kubectl, and saying how break-glass stands on it.
-
-`glasswarden status`: how break-glass stands on one object.
-
-How break-glass stands on one object, in words. Nothing is proven here: that is the guard's.
+They read and write one object through the person's own kubectl, so that the API server knows who
+asks, and describe the state of break-glass on it. Nothing is verified here: the webhook does that.
 """
 
 from collections.abc import Callable
@@ -26,11 +15,10 @@ import click
 
 from glasswarden.cli.evidence import Snapshot, live_option
 from glasswarden.cli.options import (
+    Connection,
     Kubectl,
     KubectlFailed,
-    flags_taken,
-    kubectl_options,
-    kubectl_with,
+    connection_options,
 )
 from glasswarden.duration import DurationError, parse_span, render_duration
 from glasswarden.kube.objects import Object, Ref, annotations_of, metadata_of, ref_of
@@ -38,15 +26,18 @@ from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import WORDS, peek
 from glasswarden.policy.breakglass.tokens import Petition, Stamp
 
+_TARGET: Final = click.argument("target", metavar="TYPE/NAME")
+_NAMESPACE: Final = "The object's namespace."
+
 
 def on_target(function: Callable[..., None]) -> Callable[..., None]:
     """Let a command name one object, as `target`, and pass kubectl's flags on, as `kubectl`."""
 
-    @_named
+    @_TARGET
+    @connection_options(namespace=_NAMESPACE, all_namespaces=False)
     @wraps(function)
-    def command(target: str, **options: Any) -> None:  # noqa: ANN401 - the command's own options
-        kubectl = kubectl_with(flags_taken(options))
-        function(target=_one(target), kubectl=kubectl, **options)
+    def command(target: str, connection: Connection, **options: Any) -> None:  # noqa: ANN401
+        function(target=_one(target), kubectl=connection.kubectl(), **options)
 
     return command
 
@@ -54,15 +45,20 @@ def on_target(function: Callable[..., None]) -> Callable[..., None]:
 def on_object(function: Callable[..., None]) -> Callable[..., None]:
     """Let a command name one object, in the cluster or in a folder, and hand it over as `obj`."""
 
-    @_named
+    @_TARGET
+    @connection_options(namespace=_NAMESPACE, all_namespaces=False, asks_ledger=True)
     @live_option
     @wraps(function)
-    def command(target: str, folder: Path | None, **options: Any) -> None:  # noqa: ANN401
-        flags = flags_taken(options)
+    def command(
+        target: str,
+        folder: Path | None,
+        connection: Connection,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
         if folder is not None:
-            found = Snapshot(folder).get(_one(target), flags["namespace"] or "default")
+            found = Snapshot(folder).get(_one(target), connection.namespace or "default")
         else:
-            found = kubectl_with(flags).get(_one(target))
+            found = connection.kubectl().get(_one(target))
         function(obj=found, **options)
 
     return command
@@ -71,25 +67,24 @@ def on_object(function: Callable[..., None]) -> Callable[..., None]:
 def on_history(function: Callable[..., None]) -> Callable[..., None]:
     """Let a command name one object that may be gone; handed over as `live` where it is there."""
 
-    @_named
+    @_TARGET
+    @connection_options(namespace=_NAMESPACE, all_namespaces=False, asks_ledger=True)
     @live_option
     @wraps(function)
-    def command(target: str, folder: Path | None, **options: Any) -> None:  # noqa: ANN401
-        flags = flags_taken(options)
-        named = _one(target)
+    def command(
+        target: str,
+        folder: Path | None,
+        connection: Connection,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        named, namespace = _one(target), connection.namespace
         if folder is not None:
-            found = Snapshot(folder).find(named, flags["namespace"] or "default")
+            found = Snapshot(folder).find(named, namespace or "default")
         else:
-            found = kubectl_with(flags).look(named)
-        function(target=named, namespace=flags["namespace"], live=found, **options)
+            found = connection.kubectl().look(named)
+        function(target=named, namespace=namespace or None, live=found, **options)
 
     return command
-
-
-def _named(command: Callable[..., None]) -> Callable[..., None]:
-    namespace = click.option("-n", "--namespace", metavar="NAME", help="The object's namespace.")
-    target = click.argument("target", metavar="TYPE/NAME")
-    return target(namespace(kubectl_options(command)))
 
 
 def _one(target: str) -> str:

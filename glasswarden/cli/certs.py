@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,9 +20,9 @@ from certs.configurations import Restore, RestoreFailed, Sightings
 from certs.controller import Keeper
 from certs.files import Folder, Secret, StateUnreadable
 from certs.rotation import Phase, State, Timing, begin, first_state, is_due, next_change
-from glasswarden.cli.options import FRACTIONAL_DURATION, connect, spelled
+from glasswarden.cli.options import DURATION, Connection, connection_options, spelled
+from glasswarden.cluster.client import ApiServer, ApiServerError
 from glasswarden.cluster.lease import Lease
-from glasswarden.cluster.objects import ClusterError, Objects
 from glasswarden.policy.policy import DEFAULT
 from glasswarden.policy_file import PolicyUnreadable, load_policy
 from webhook.registration.configurations import Endpoint, PolicyTooLarge, Service
@@ -44,7 +45,7 @@ class Place:
 
     folder: Path | None
     secret: str | None
-    kubeconfig: Path | None
+    connection: Connection
 
     def open(self) -> Folder | Secret:
         """Return the place itself."""
@@ -52,11 +53,11 @@ class Place:
             raise click.UsageError("say where the certificates are: --dir or --secret")
         if self.folder is not None:
             return Folder(self.folder)
-        return Secret(self.objects(), *self.namespace_and_name())
+        return Secret(self.server(), *self.namespace_and_name())
 
-    def objects(self) -> Objects:
-        """Return the cluster."""
-        return connect(self.kubeconfig)
+    def server(self) -> ApiServer:
+        """Return the API server."""
+        return self.connection.open_api_server()
 
     def namespace_and_name(self) -> tuple[str, str]:
         """Return what names the Secret."""
@@ -66,30 +67,32 @@ class Place:
         return namespace, name
 
 
-def placed(command: F) -> F:
-    """Give *command* the options that say where certificates are, as `place`."""
-    for option in (
-        click.option(
-            "--kubeconfig",
-            envvar="GLASSWARDEN_KUBECONFIG",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="How to reach the API server; by default as kubectl does, or as a pod.",
-        ),
-        click.option(
-            "--secret",
-            envvar="GLASSWARDEN_CERTS_SECRET",
-            metavar="NAMESPACE/NAME",
-            help="The Secret with the certificates.",
-        ),
-        click.option(
-            "--dir",
-            "folder",
-            envvar="GLASSWARDEN_CERTS",
-            type=click.Path(file_okay=False, path_type=Path),
-            help="The folder with ca.crt, tls.crt and tls.key.",
-        ),
-    ):
-        command = option(command)
+def placed(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where certificates are, as `where`."""
+
+    @click.option(
+        "--dir",
+        "folder",
+        envvar="GLASSWARDEN_CERTS",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="The folder with ca.crt, tls.crt and tls.key.",
+    )
+    @click.option(
+        "--secret",
+        envvar="GLASSWARDEN_CERTS_SECRET",
+        metavar="NAMESPACE/NAME",
+        help="The Secret with the certificates.",
+    )
+    @connection_options(namespace="")
+    @wraps(function)
+    def command(
+        folder: Path | None,
+        secret: str | None,
+        connection: Connection,
+        **options: Any,  # noqa: ANN401 - the command's own options
+    ) -> None:
+        function(where=Place(folder, secret, connection), **options)
+
     return command
 
 
@@ -103,7 +106,7 @@ def timed(command: F) -> F:
     ):
         command = click.option(
             f"--{name}",
-            type=FRACTIONAL_DURATION,
+            type=DURATION,
             default=value,
             show_default=spelled(value),
             envvar=f"GLASSWARDEN_CERTS_{name.upper()}",
@@ -130,13 +133,9 @@ def command() -> None:
 @command.command("issue")
 @placed
 @HOSTS
-@click.option(
-    "--lifetime", type=FRACTIONAL_DURATION, default=Timing().lifetime, show_default="90 days"
-)
+@click.option("--lifetime", type=DURATION, default=Timing().lifetime, show_default="90 days")
 def issue(
-    folder: Path | None,
-    secret: str | None,
-    kubeconfig: Path | None,
+    where: Place,
     hosts: tuple[str, ...],
     lifetime: timedelta,
 ) -> None:
@@ -145,7 +144,7 @@ def issue(
     Configurations that trust the old authority stop trusting the webhook: where one is registered,
     `rotate` is what you want. The caller token stays.
     """
-    place = Place(folder, secret, kubeconfig).open()
+    place = where.open()
     with _told("no certificate was issued"):
         if not isinstance(place, Folder):
             place.read_caller_token()
@@ -173,9 +172,7 @@ def _refuse_cert_managers(place: Folder | Secret) -> None:
     "--begin-only", is_flag=True, help="Leave the rest to `certs run`, which watches this place."
 )
 def rotate(
-    folder: Path | None,
-    secret: str | None,
-    kubeconfig: Path | None,
+    where: Place,
     *,
     begin_only: bool,
     **timing: timedelta,
@@ -186,7 +183,6 @@ def rotate(
     the old one leaves after. Nothing is done before its time: call it again, or let `certs run` do
     it.
     """
-    where = Place(folder, secret, kubeconfig)
     place, times, now = where.open(), Timing(**timing), datetime.now(UTC)
     with _told("nothing was rotated"):
         state = _kept(place)
@@ -202,9 +198,9 @@ def rotate(
 
 @command.command("show")
 @placed
-def show(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> None:
+def show(where: Place) -> None:
     """Show the certificate that is served, the authorities trusted, and what comes next."""
-    place, now = Place(folder, secret, kubeconfig).open(), datetime.now(UTC)
+    place, now = where.open(), datetime.now(UTC)
     with _told("nothing to show"):
         state = _kept(place)
     click.echo(f"in           {place.place}")
@@ -219,9 +215,9 @@ def show(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> No
 
 @command.command("check")
 @placed
-def check(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> None:
+def check(where: Place) -> None:
     """Exit with 1 unless the certificate is valid, and not due for replacement."""
-    place, now = Place(folder, secret, kubeconfig).open(), datetime.now(UTC)
+    place, now = where.open(), datetime.now(UTC)
     with _told("unusable"):
         state = _kept(place)
     if state.expires <= now:
@@ -240,7 +236,7 @@ def check(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> N
 @timed
 @click.option(
     "--interval",
-    type=FRACTIONAL_DURATION,
+    type=DURATION,
     default="5s",
     show_default=True,
     help="Between two looks.",
@@ -251,7 +247,7 @@ def check(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> N
     show_default=True,
     envvar="GLASSWARDEN_CERTS_LISTEN",
     metavar="HOST:PORT",
-    help="Where /metrics and /healthz are served.",
+    help="Where /metrics, /healthz and /readyz are served.",
 )
 @click.option(
     "--identity",
@@ -279,9 +275,7 @@ def check(folder: Path | None, secret: str | None, kubeconfig: Path | None) -> N
     help="File with the log's level; read again when it changes, and need not be there.",
 )
 def run(
-    folder: Path | None,
-    secret: str | None,
-    kubeconfig: Path | None,
+    where: Place,
     hosts: tuple[str, ...],
     *,
     interval: timedelta,
@@ -296,28 +290,31 @@ def run(
 
     Of several replicas on one Secret, one leads.
     """
-    from certs.program import Program, watched  # noqa: PLC0415 - loads what shares figures
+    from certs import metrics  # noqa: PLC0415 - loads what shares metrics
+    from certs.program import Program  # noqa: PLC0415
     from glasswarden.logs import (  # noqa: PLC0415
         LogFile,
         Sampler,
         configure_logs,
     )
+    from glasswarden.probes import AddressUnusable, new_pages, serving  # noqa: PLC0415
 
     configure_logs()
     LogFile(logging, Sampler()).follow_aside()
-    where = Place(folder, secret, kubeconfig)
     place = where.open()
     lease = None
     if not isinstance(place, Folder):
-        lease = Lease(place.objects, place.namespace, LEASE, identity)
+        lease = Lease(place.server, place.namespace, LEASE, identity)
     restore = _restoring(where, restored_service, policy) if restored_service else None
     keeper = _keeper(where, place, hosts, Timing(**timing), restore)
     program = Program(keeper, lease, interval)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: program.stop())
-    host, _, port = listen.rpartition(":")
-    with watched(program, host, int(port)):
-        program.run()
+    try:
+        with serving(new_pages(program, metrics.REGISTRY), listen):
+            program.run()
+    except AddressUnusable as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _keeper(
@@ -327,11 +324,11 @@ def _keeper(
     timing: Timing,
     restore: Restore | None = None,
 ) -> Keeper:
-    objects = where.objects()
+    server = where.server()
 
     def publish(bundle: bytes) -> Sightings:
-        seen = configurations.publish(objects, bundle)
-        return configurations.restore(objects, bundle, seen, restore) if restore else seen
+        seen = configurations.publish(server, bundle)
+        return configurations.restore(server, bundle, seen, restore) if restore else seen
 
     return Keeper(place, publish, hosts, timing)
 
@@ -379,5 +376,5 @@ def _told(outcome: str) -> Iterator[None]:
     """End the command with a sentence where something outside failed."""
     try:
         yield
-    except (OSError, ValueError, StateUnreadable, ClusterError) as error:
+    except (OSError, ValueError, StateUnreadable, ApiServerError) as error:
         raise click.ClickException(f"{outcome}: {error}") from error

@@ -19,9 +19,10 @@ from correlator.service.model import (
     read_sources,
 )
 from glasswarden.cli.evidence import keys_option, ledger_option
-from glasswarden.cli.options import FRACTIONAL_DURATION
+from glasswarden.cli.options import DURATION, Connection, connection_options
 from glasswarden.policy.policy import DEFAULT, Policy
 from glasswarden.policy_file import PolicyUnreadable, parse_policy, read_text
+from glasswarden.reloaded import Reloaded
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -61,11 +62,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="File with the log's level; read again when it changes, and need not be there.",
 )
 @keys_option
-@click.option(
-    "--kubeconfig",
-    envvar="GLASSWARDEN_KUBECONFIG",
-    type=_FILE,
-    help="How to reach the API server; inside the cluster, the service account serves.",
+@connection_options(
+    namespace="",
+    kubeconfig="How to reach the API server; inside the cluster, the service account serves.",
 )
 @click.option(
     "--argocd",
@@ -102,7 +101,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--interval",
     envvar="GLASSWARDEN_CORRELATOR_INTERVAL",
-    type=FRACTIONAL_DURATION,
+    type=DURATION,
     default="60s",
     show_default=True,
     help="After so long there is a pass though nothing is known to have changed.",
@@ -110,7 +109,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--retention",
     envvar="GLASSWARDEN_CORRELATOR_RETENTION",
-    type=FRACTIONAL_DURATION,
+    type=DURATION,
     default="400d",
     show_default=True,
     help="Findings that have been gone for so long are forgotten.",
@@ -133,7 +132,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--lease-duration",
     envvar="GLASSWARDEN_CORRELATOR_LEASE_DURATION",
-    type=FRACTIONAL_DURATION,
+    type=DURATION,
     default="30s",
     show_default=True,
     help="How long a leader that fell silent is waited for.",
@@ -154,7 +153,7 @@ def command(
     notifications: Path | None,
     logging: Path | None,
     keys: Path | None,
-    kubeconfig: Path | None,
+    connection: Connection,
     argocd: bool,
     audit_folder: Path | None,
     audit_tokens: Path | None,
@@ -173,17 +172,14 @@ def command(
     database, with when they were first and last seen.
     """
     # Loaded when it is to serve: most of what it needs no other command does.
+    from correlator.service import metrics  # noqa: PLC0415
     from correlator.service.assembly import new_program  # noqa: PLC0415
-    from correlator.service.http import (  # noqa: PLC0415
-        AddressUnusable,
-        new_pages,
-        serving,
-    )
     from glasswarden.logs import (  # noqa: PLC0415
         LogFile,
         Sampler,
         configure_logs,
     )
+    from glasswarden.probes import AddressUnusable, new_pages, serving  # noqa: PLC0415
 
     if lease and "/" not in lease:
         raise click.BadParameter(f"{lease!r} is not NAMESPACE/NAME", param_hint="--lease")
@@ -193,7 +189,8 @@ def command(
         policy=policy,
         notifications=_checked(notifications),
         keys=keys,
-        kubeconfig=kubeconfig,
+        kubeconfig=connection.kubeconfig,
+        choice=connection.choice,
         argocd=argocd,
         audit=audit_folder,
         interval=interval,
@@ -210,7 +207,7 @@ def command(
     try:
         with (
             _intake(audit_folder, audit_tokens, audit_listen, audit_certs),
-            serving(new_pages(program), listen),
+            serving(new_pages(program, metrics.REGISTRY), listen),
         ):
             program.run()
     except AddressUnusable as error:
@@ -233,8 +230,8 @@ def _intake(
         EventStore,
         audit_intake,
     )
-    from correlator.service.http import serving  # noqa: PLC0415
     from correlator.service.metrics import AUDIT_BATCHES  # noqa: PLC0415
+    from glasswarden.probes import serving  # noqa: PLC0415
 
     with closing(EventStore(folder)) as store:
         page = Flask("audit", static_folder=None)
@@ -269,22 +266,24 @@ def _unnamed(addresses: tuple[str, ...]) -> list[Declares]:
 
 
 def _reader_of(file: Path | None) -> Callable[[], Policy]:
-    """Return what reads the policy; now already, so that a mistake is told at the start."""
-    text, policy = "", DEFAULT
+    """Return what reads the policy; now already, so that a mistake is reported at the start."""
+    if file is None:
+        return lambda: DEFAULT
+    policy = Reloaded(
+        DEFAULT,
+        lambda: read_text(file),
+        lambda text: parse_policy(file, text),
+        quoted=(PolicyUnreadable,),
+    )
 
     def read() -> Policy:
-        nonlocal text, policy
-        if file is None:
-            return policy
-        try:
-            if (found := read_text(file)) != text:
-                policy, text = parse_policy(file, found), found
-        except PolicyUnreadable as error:
-            raise PolicyUnusable(str(error)) from error
-        return policy
+        policy.refresh()
+        if policy.error:
+            raise PolicyUnusable(policy.error)
+        return policy.value
 
     try:
-        read()
-    except PolicyUnusable as error:
+        policy.load()
+    except PolicyUnreadable as error:
         raise click.ClickException(f"{error}\nTry: glasswarden policy check {file}") from error
     return read

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from glasswarden.cli.options import KUBECONFIG, NAMESPACE, connect, read_policy
-from glasswarden.cluster.objects import ClusterError
+from glasswarden.cli.options import INSTALLED, Connection, connection_options, read_policy
+from glasswarden.cluster.client import ApiServerError
+from glasswarden.policy.policy import OUR_NAMESPACE
 from glasswarden.setup.doctor import Finding, Health, examine
 from glasswarden.setup.installation import Installation
 
@@ -14,8 +15,7 @@ COLOURS = {Health.WELL: "green", Health.UNSURE: "yellow", Health.ILL: "red"}
 
 
 @click.command("doctor")
-@KUBECONFIG
-@NAMESPACE
+@connection_options(namespace=INSTALLED, default_namespace=OUR_NAMESPACE, all_namespaces=False)
 @click.option(
     "--policy",
     "policy_file",
@@ -37,8 +37,7 @@ COLOURS = {Health.WELL: "green", Health.UNSURE: "yellow", Health.ILL: "red"}
     help="Also look at the ledger itself, where it can be reached from here.",
 )
 def command(
-    kubeconfig: Path | None,
-    namespace: str,
+    connection: Connection,
     policy_file: Path | None,
     folder: Path | None,
     address: str,
@@ -50,13 +49,13 @@ def command(
     the webhook's figures say: the rules in force, what waits to be recorded, the keys of grants.
     """
     policy = read_policy(policy_file) if policy_file else None
-    installation = Installation(connect(kubeconfig), namespace, folder=folder)
+    installation = Installation(connection.open_api_server(), connection.namespace, folder=folder)
     findings = []
     try:
         for finding in examine(installation, lambda: datetime.now(UTC), policy, address):
             findings.append(finding)
             _tell(finding)
-    except ClusterError as error:
+    except ApiServerError as error:
         raise click.ClickException(str(error)) from error
     if any(finding.health is Health.ILL for finding in findings):
         raise SystemExit(1)

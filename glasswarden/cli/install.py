@@ -1,8 +1,7 @@
-"""`glasswarden install`: have the API server ask the webhook.
+"""`glasswarden install`, `uninstall` and `init`: begin to guard a cluster, and end it.
 
-`glasswarden uninstall`: leave nothing that could stop a write.
-
-`glasswarden init`: a policy to begin with.
+`install` registers the webhook that the manifests installed, `uninstall` removes what can stop a
+write, and `init` proposes a policy. None of them deletes records, keys or the namespace.
 """
 
 import json
@@ -12,11 +11,11 @@ from pathlib import Path
 import click
 
 from certs.files import StateUnreadable
-from glasswarden.cli.options import KUBECONFIG, NAMESPACE, connect, read_policy
+from glasswarden.cli.options import INSTALLED, Connection, connection_options, read_policy
 from glasswarden.cli.policy import tally, tally_as_text
-from glasswarden.cluster.objects import ClusterError
+from glasswarden.cluster.client import ApiServerError
 from glasswarden.policy.load import parse_document
-from glasswarden.policy.policy import enforced, policy_of
+from glasswarden.policy.policy import OUR_NAMESPACE, enforced, policy_of
 from glasswarden.policy_file import PolicyUnreadable
 from glasswarden.setup.installation import (
     Installation,
@@ -33,8 +32,7 @@ from webhook.registration.configurations import PolicyTooLarge
 
 
 @click.command("install")
-@KUBECONFIG
-@NAMESPACE
+@connection_options(namespace=INSTALLED, default_namespace=OUR_NAMESPACE, all_namespaces=False)
 @click.option(
     "--policy",
     "policy_file",
@@ -44,8 +42,7 @@ from webhook.registration.configurations import PolicyTooLarge
 @click.option("--apply/--dry-run", "really", default=False, help="Do it, or only say what.")
 @click.option("--show", is_flag=True, help="Print the webhook configurations as well.")
 def install(
-    kubeconfig: Path | None,
-    namespace: str,
+    connection: Connection,
     policy_file: Path | None,
     *,
     really: bool,
@@ -57,7 +54,7 @@ def install(
     does not answer refuses writes. Without --apply nothing changes, but the API server has checked
     what would be applied.
     """
-    installation = Installation(connect(kubeconfig), namespace)
+    installation = Installation(connection.open_api_server(), connection.namespace)
     try:
         policy = read_policy(policy_file) if policy_file else installation.policy()
         planned = plans(installation, policy, datetime.now(UTC))
@@ -65,7 +62,7 @@ def install(
             register(installation, policy)
     except (NotInstalled, StateUnreadable, PolicyUnreadable, PolicyTooLarge) as error:
         raise click.ClickException(f"not registered: {error}") from error
-    except ClusterError as error:
+    except ApiServerError as error:
         raise click.ClickException(f"not registered: {error}") from error
     for each in planned:
         if show:
@@ -76,28 +73,25 @@ def install(
 
 
 @click.command("uninstall")
-@KUBECONFIG
-@NAMESPACE
+@connection_options(namespace=INSTALLED, default_namespace=OUR_NAMESPACE, all_namespaces=False)
 @click.option("--registration-only", is_flag=True, help="Leave the pods and everything else.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def uninstall(
-    kubeconfig: Path | None, namespace: str, *, registration_only: bool, yes: bool
-) -> None:
+def uninstall(connection: Connection, *, registration_only: bool, yes: bool) -> None:
     """Take the webhook off the write path, then remove what the manifests installed.
 
     What can stop a write goes first, and it is looked for under other names too. The records, their
     keys and the namespace stay: they are evidence, and yours to delete.
     """
-    objects = connect(kubeconfig)
+    server, namespace = connection.open_api_server(), connection.namespace
     if not yes:
-        click.confirm(f"Guard {objects.server} no longer?", abort=True)
+        click.confirm(f"Guard {server.address} no longer?", abort=True)
     try:
-        first = [*take_off(objects)]
-        parts = [] if registration_only else [*remove_parts(objects, namespace)]
+        first = [*take_off(server)]
+        parts = [] if registration_only else [*remove_parts(server, namespace)]
         # A keeper that restores may have been in the middle of it.
-        again = [*take_off(objects)]
-        left = still_asking(objects, namespace)
-    except ClusterError as error:
+        again = [*take_off(server)]
+        left = still_asking(server, namespace)
+    except ApiServerError as error:
         raise click.ClickException(str(error)) from error
     for name in (*first, *(each.part for each in parts if not each.refused), *again):
         click.echo(f"removed {name}")
@@ -110,7 +104,7 @@ def uninstall(
 
 
 @click.command("init")
-@KUBECONFIG
+@connection_options(namespace="")
 @click.option(
     "--output",
     "-o",
@@ -130,7 +124,7 @@ def uninstall(
     help="Of the audit logs, count only the last so many days.",
 )
 def init(
-    kubeconfig: Path | None, output: Path | None, logs: tuple[Path, ...], days: int | None
+    connection: Connection, output: Path | None, logs: tuple[Path, ...], days: int | None
 ) -> None:
     """Look at a cluster and propose a policy, with the reason of each line.
 
@@ -142,8 +136,8 @@ def init(
     if output is not None and output.exists():
         raise click.ClickException(f"{output} is there already")
     try:
-        text = propose(survey(connect(kubeconfig)))
-    except ClusterError as error:
+        text = propose(survey(connection.open_api_server()))
+    except ApiServerError as error:
         raise click.ClickException(str(error)) from error
     if output is None:
         click.echo(text, nl=False)

@@ -1,16 +1,8 @@
-"""How commands reach a cluster, and where in it the product is.
+"""What several commands share: the connection to a cluster, files, times, and kinds.
 
-kubectl's own flags on our commands: they say which cluster, and as whom.
-
-What commands are given: files, or the standard input; and how they end when it is no good.
-
-Times as people type them: `90m`, `7d`, `1d12h`, or a moment such as 2026-03-01T12:00:00Z.
-
-Durations on the command line: `90d`, `12h`, `30s`, or several together.
-
-The person's own kubectl: it knows their contexts, credentials and proxies best.
-
-Kinds by the words that kubectl takes: `deploy`, `deployments`, `Deployment`.
+`connection_options` gives a command kubectl's flags, and hands them over as one `Connection`. What
+cannot be read, or understood, ends the command with a sentence; nothing here asks an API server
+before a command does so through its `Connection`.
 """
 
 import json
@@ -21,14 +13,15 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from glasswarden.cluster.client import Access, access_in_cluster
-from glasswarden.cluster.kubeconfig import access_from
-from glasswarden.cluster.objects import ClusterUnreachable, Objects, objects_from
+from glasswarden import __version__
+from glasswarden.cluster.client import LONG, Access, ApiServer, NoAccess
+from glasswarden.cluster.kubeconfig import Choice, open_access
 from glasswarden.duration import DurationError, parse_duration
 from glasswarden.keys.folder import KeysUnreadable, read_ring
 from glasswarden.keys.ring import Ring
@@ -36,37 +29,13 @@ from glasswarden.kube.objects import Ref
 from glasswarden.policy.policy import Policy
 from glasswarden.policy_file import PolicyUnreadable, load_policy, parse_policy
 
-KUBECONFIG = click.option(
-    "--kubeconfig",
-    envvar="GLASSWARDEN_KUBECONFIG",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="How to reach the API server; by default as kubectl does, or as a pod.",
-)
-NAMESPACE = click.option(
-    "--namespace",
-    "-n",
-    default="glasswarden",
-    show_default=True,
-    help="Where the product is installed.",
-)
-
-
-def connect(kubeconfig: Path | None) -> Objects:
-    """Return the cluster, or end with why there is none."""
-    try:
-        return objects_from(kubeconfig)
-    except ClusterUnreachable as error:
-        raise click.ClickException(str(error)) from error
+INSTALLED: Final = "Where the product is installed."
+"""The help of a command whose namespace is that of the product."""
 
 
 def access_to(kubeconfig: Path | None) -> Access:
     """Return how to reach the API server, as kubectl finds it or as a pod. Raises `NoAccess`."""
-    if kubeconfig is not None:
-        return access_from(kubeconfig)
-    own = Path.home() / ".kube" / "config"
-    if own.exists() and not os.environ.get("KUBERNETES_SERVICE_HOST"):
-        return access_from(own)
-    return access_in_cluster()
+    return Connection(kubeconfig).access()
 
 
 FIELD_MANAGER = "kubectl-glasswarden"
@@ -183,6 +152,163 @@ def find_kubectl(flags: Sequence[str]) -> Kubectl:
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Which cluster a command talks to, as whom, and about which namespace."""
+
+    kubeconfig: Path | None = None
+    """None for the one that kubectl would read; several are separated as in $KUBECONFIG."""
+    context: str = ""
+    cluster: str = ""
+    """The kubeconfig's entry, in place of the context's; not the cluster's name in a ledger."""
+    user: str = ""
+    impersonated_user: str = ""
+    impersonated_groups: tuple[str, ...] = ()
+    namespace: str = ""
+    """Empty where none was named, or all are meant."""
+    all_namespaces: bool = False
+
+    @property
+    def choice(self) -> Choice:
+        """What is chosen from the kubeconfig."""
+        return Choice(
+            self.context,
+            self.cluster,
+            self.user,
+            self.impersonated_user,
+            self.impersonated_groups,
+        )
+
+    @property
+    def file(self) -> Path | None:
+        """The kubeconfig to read; none for a pod that was given none."""
+        if named := self.kubeconfig or os.environ.get("KUBECONFIG"):
+            return Path(named)
+        own, is_pod = Path.home() / ".kube" / "config", "KUBERNETES_SERVICE_HOST" in os.environ
+        is_chosen = self.context or self.cluster or self.user
+        return own if is_chosen or (own.exists() and not is_pod) else None
+
+    def access(self) -> Access:
+        """Return how to reach the API server, as kubectl does or as a pod. Raises `NoAccess`."""
+        return open_access(self.file, self.choice)
+
+    def api_server(self, user_agent: str) -> ApiServer:
+        """Return the API server. Raises `NoAccess`."""
+        return ApiServer(self.access(), user_agent)
+
+    def open_api_server(self) -> ApiServer:
+        """Return the API server for a command that waits for it, or end with why there is none."""
+        try:
+            return ApiServer(self.access(), f"glasswarden/{__version__}", patience=LONG)
+        except NoAccess as error:
+            raise click.ClickException(f"no cluster is known: {error}") from error
+
+    def flags(self) -> list[str]:
+        """Return the flags that give another program the same connection."""
+        given: list[tuple[str, object]] = [
+            ("context", self.context),
+            ("cluster", self.cluster),
+            ("user", self.user),
+            ("kubeconfig", self.kubeconfig),
+            ("as", self.impersonated_user),
+            *(("as-group", group) for group in self.impersonated_groups),
+        ]
+        return [f"--{name}={value}" for name, value in given if value]
+
+    def kubectl(self) -> Kubectl:
+        """Return the person's own kubectl with the same flags."""
+        namespace = [f"{_NAMESPACE}{self.namespace}"] if self.namespace else []
+        return find_kubectl([*namespace, *self.flags()])
+
+
+_AS_KUBECTL: Final = "How to reach the API server; by default as kubectl does, or as a pod."
+_CONNECTION: Final = (
+    click.option("--context", default="", metavar="NAME", help="The kubeconfig's context."),
+    click.option("--user", default="", metavar="NAME", help="The kubeconfig's user."),
+    click.option(
+        "--as", "impersonated_user", default="", metavar="USER", help="Whom to impersonate."
+    ),
+    click.option(
+        "--as-group",
+        "impersonated_groups",
+        multiple=True,
+        metavar="GROUP",
+        help="A group to impersonate; may be repeated.",
+    ),
+)
+_CLUSTER: Final = click.option(
+    "--cluster", default="", metavar="NAME", help="The kubeconfig's cluster."
+)
+_ALL_NAMESPACES: Final = click.option(
+    "-A", "--all-namespaces", is_flag=True, help="All namespaces, whatever --namespace names."
+)
+
+
+def connection_options(
+    *,
+    asks_ledger: bool = False,
+    namespace: str = "Only this namespace.",
+    default_namespace: str = "",
+    all_namespaces: bool = True,
+    kubeconfig: str = _AS_KUBECTL,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options by which kubectl reaches a cluster, as one `connection`.
+
+    A command that *asks_ledger* has a `--cluster` of its own, which names the cluster in the
+    ledger; everywhere else `--cluster` is the kubeconfig's entry, as kubectl means it.
+
+    *namespace* is the help of `--namespace`; where it is empty, the command takes no namespace.
+    *all_namespaces* adds `-A`, for commands that are about more than one object. *kubeconfig* is
+    the help of `--kubeconfig`.
+    """
+    options = [_kubeconfig_option(kubeconfig), *_CONNECTION, *([] if asks_ledger else [_CLUSTER])]
+    if namespace:
+        options.append(_namespace_option(namespace, default_namespace))
+    if namespace and all_namespaces:
+        options.append(_ALL_NAMESPACES)
+    own = () if asks_ledger else ("cluster",)
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def command(*args: Any, **given: Any) -> None:  # noqa: ANN401 - the command's own options
+            function(*args, connection=_connection_from(given, own), **given)
+
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _kubeconfig_option(help_text: str) -> Callable[[Function], Function]:
+    return click.option(
+        "--kubeconfig",
+        envvar="GLASSWARDEN_KUBECONFIG",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help=help_text,
+    )
+
+
+def _namespace_option(help_text: str, default: str) -> Callable[[Function], Function]:
+    return click.option(
+        "-n",
+        "--namespace",
+        default=default,
+        show_default=bool(default),
+        metavar="NAME",
+        help=help_text,
+    )
+
+
+def _connection_from(given: dict[str, Any], own: tuple[str, ...]) -> Connection:
+    """Take what belongs to the connection out of *given*."""
+    names = ("kubeconfig", "context", "user", "impersonated_user", "impersonated_groups", *own)
+    taken = {name: given.pop(name) for name in names}
+    is_all, namespace = given.pop("all_namespaces", False), given.pop("namespace", "")
+    return Connection(**taken, namespace="" if is_all else namespace, all_namespaces=is_all)
+
+
 _FLAGS: Final = ("context", "kubeconfig", "as_")
 
 
@@ -196,17 +322,7 @@ def kubectl_options(function: Function) -> Function:
 
 def kubectl_of(options: dict[str, Any]) -> Kubectl:
     """Return kubectl with the flags among *options*."""
-    return kubectl_with({name: options[name] for name in _FLAGS})
-
-
-def flags_taken(options: dict[str, Any]) -> dict[str, str | None]:
-    """Take kubectl's flags, and the namespace, out of *options*."""
-    return {name: options.pop(name) for name in ("namespace", *_FLAGS)}
-
-
-def kubectl_with(flags: dict[str, str | None]) -> Kubectl:
-    """Return kubectl with those of *flags* that were given."""
-    given = {name.rstrip("_"): value for name, value in flags.items() if value is not None}
+    given = {name.rstrip("_"): options[name] for name in _FLAGS if options[name] is not None}
     return find_kubectl([f"--{name}={value}" for name, value in given.items()])
 
 
@@ -301,8 +417,12 @@ def _unclear(text: str, now: datetime) -> TimeUnclear:
     return TimeUnclear(f"{text!r} is no time; try 2h, 7d or {now:%Y-%m-%dT%H:%M:%SZ}")
 
 
+_UNITS: Final = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([dhms])")
+
+
 class DurationType(click.ParamType[timedelta]):
-    """An option that takes a length of time."""
+    """An option that takes a length of time: `90d`, `1h30m`, `0.5s`."""
 
     name = "duration"
 
@@ -310,10 +430,23 @@ class DurationType(click.ParamType[timedelta]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
         """Return *value* as a length of time, or end with what is wrong with it."""
+        if isinstance(value, timedelta):  # a default
+            return value
         try:
-            return parse_duration(str(value))
+            found = _sum_parts(str(value))
+            return parse_duration(str(value)) if found is None else found
         except DurationError as error:
             self.fail(str(error), param, ctx)
+        except OverflowError:
+            self.fail(f"{value!r} is too long", param, ctx)
+
+
+def _sum_parts(text: str) -> timedelta | None:
+    """Return the sum of what *text* lists in any order, with fractions; none for other text."""
+    if not re.fullmatch(f"(?:{_PART.pattern})+", text):
+        return None
+    parts = _PART.findall(text)
+    return sum((timedelta(**{_UNITS[unit]: float(n)}) for n, unit in parts), timedelta())
 
 
 class MomentType(click.ParamType[datetime]):
@@ -333,35 +466,6 @@ class MomentType(click.ParamType[datetime]):
 
 DURATION: Final = DurationType()
 MOMENT: Final = MomentType()
-
-
-_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
-_PART = re.compile(r"(\d+(?:\.\d+)?)([dhms])")
-
-
-class FractionalDuration(click.ParamType[timedelta]):
-    """A length of time."""
-
-    name = "duration"
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 - what click passes: text, or a default that is one already
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> timedelta:
-        """Return *value* as a timedelta."""
-        if isinstance(value, timedelta):
-            return value
-        if not re.fullmatch(f"(?:{_PART.pattern})+", value):
-            self.fail(f"{value!r} is no duration such as 90d, 12h or 30s", param, ctx)
-        return sum(
-            (timedelta(**{_UNITS[unit]: float(number)}) for number, unit in _PART.findall(value)),
-            timedelta(),
-        )
-
-
-FRACTIONAL_DURATION = FractionalDuration()
 
 
 def spelled(length: timedelta) -> str:

@@ -1,16 +1,16 @@
 """`glasswarden up`: the product on one machine, for a local cluster."""
 
-import os
 import signal
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import Popen
 
 import click
 
-from glasswarden.cli.options import KUBECONFIG, connect, read_policy
-from glasswarden.cluster.objects import ClusterError, Objects
+from glasswarden.cli.options import Connection, connection_options, read_policy
+from glasswarden.cluster.client import ApiServer, ApiServerError
 from glasswarden.policy.policy import DEFAULT
 from glasswarden.setup.doctor import Finding, Health, reachability
 from glasswarden.setup.installation import VALIDATING, Installation
@@ -32,7 +32,7 @@ ADVICE = "Which address of this machine does the API server reach? Name it with 
 
 
 @click.command("up")
-@KUBECONFIG
+@connection_options(namespace="")
 @click.option(
     "--dir",
     "folder",
@@ -62,7 +62,7 @@ ADVICE = "Which address of this machine does the API server reach? Name it with 
     help="Look for drift from this repository all the time. Repeatable.",
 )
 def command(
-    kubeconfig: Path | None,
+    connection: Connection,
     folder: Path,
     host: str,
     port: int,
@@ -75,24 +75,25 @@ def command(
 
     For kind, minikube and the like, to try it out: records stay in the folder.
     """
-    objects, local = connect(kubeconfig), Local(folder, host, port)
+    server, local = connection.open_api_server(), Local(folder, host, port)
     policy = read_policy(policy_file) if policy_file else DEFAULT
     folder.mkdir(parents=True, exist_ok=True)
     certificates = certificates_for(local, datetime.now(UTC))
     _end_once()
     try:
-        _refuse_second(objects)
-        access = _kubeconfig(kubeconfig)
+        _refuse_second(server)
+        # The programs look for no kubeconfig of their own.
+        flags = replace(connection, kubeconfig=connection.file).flags()
         with (
-            serving(local, certificates, policy_file, access) as webhook,
-            correlating(local, policy_file, access, repositories),
-            asked(local, certificates, objects, policy),
+            serving(local, certificates, policy_file, flags) as webhook,
+            correlating(local, policy_file, flags, repositories),
+            asked(local, certificates, server, policy),
         ):
-            _tell(objects, local)
+            _tell(server, local)
             _wait_for(webhook, local)
     except KeyboardInterrupt:
         click.echo("\nThe API server asks nobody any more.")
-    except (ClusterError, NotStarted, PolicyTooLarge, StillAsked) as error:
+    except (ApiServerError, NotStarted, PolicyTooLarge, StillAsked) as error:
         raise click.ClickException(str(error)) from error
 
 
@@ -119,20 +120,11 @@ def _wait_for(webhook: Popen[bytes], local: Local) -> None:
     raise NotStarted(f"the webhook ended; see {local.log}")
 
 
-def _refuse_second(objects: Objects) -> None:
-    if objects.get_or_none(VALIDATING.path) is not None:
+def _refuse_second(server: ApiServer) -> None:
+    if server.get_or_none(VALIDATING.path) is not None:
         raise NotStarted(
             "this cluster is guarded already; glasswarden uninstall --registration-only ends that"
         )
-
-
-def _kubeconfig(given: Path | None) -> Path | None:
-    """Return the file that the programs read: they look for no default of their own."""
-    if given is not None:
-        return given
-    first = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
-    path = Path(first) if first else Path.home() / ".kube" / "config"
-    return path if path.exists() else None
 
 
 def _reached(installation: Installation) -> Finding:
@@ -145,9 +137,9 @@ def _reached(installation: Installation) -> Finding:
     return reachability(installation)
 
 
-def _tell(objects: Objects, local: Local) -> None:
-    found = _reached(Installation(objects))
+def _tell(server: ApiServer, local: Local) -> None:
+    found = _reached(Installation(server))
     if found.health is Health.ILL:
         raise NotStarted(f"{found.says}\n{ADVICE}")
-    click.echo(f"{objects.server} asks {local.url}: {found.says}.")
+    click.echo(f"{server.address} asks {local.url}: {found.says}.")
     click.echo(f"Records: {local.ledger}   log: {local.log}   Ctrl-C ends it.")

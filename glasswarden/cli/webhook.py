@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from certs.files import Folder
+from glasswarden.cli.options import Connection, connection_options
 from glasswarden.keys.folder import KeysUnreadable
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
 from glasswarden.ledger.open import keys_beside, spool_beside
@@ -75,11 +76,9 @@ from webhook.settings import Settings
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the log's level and samples; read again when it changes, need not be there.",
 )
-@click.option(
-    "--kubeconfig",
-    envvar="GLASSWARDEN_KUBECONFIG",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="How to reach the API server from outside its cluster, for lookups and Events.",
+@connection_options(
+    namespace="",
+    kubeconfig="How to reach the API server from outside its cluster, for lookups and Events.",
 )
 @click.option(
     "--events/--no-events",
@@ -107,7 +106,7 @@ def command(
     spool_megabytes: int,
     policy: Path | None,
     logging: Path | None,
-    kubeconfig: Path | None,
+    connection: Connection,
     events: bool,
     workers: int,
 ) -> None:
@@ -129,7 +128,8 @@ def command(
         spool_bytes=spool_megabytes * 1_000_000,
         policy=policy,
         logging=logging,
-        kubeconfig=kubeconfig,
+        kubeconfig=connection.kubeconfig,
+        choice=connection.choice,
         events=events,
         workers=workers,
     )

@@ -1,12 +1,13 @@
-"""Reading kubeconfigs, for a program that runs outside the cluster it works on.
+"""Kubeconfigs: where the API server is, and the credentials to use with it.
 
-Certificates, keys and tokens count, inline, as files, or as a program gives them. Several files are
-merged as kubectl merges them: who says something first is believed.
+Certificates, keys and tokens are read inline, from files, or from a program that the kubeconfig
+names, which is how people reach EKS, GKE and AKS. Several files are merged as kubectl merges them:
+the first that names something wins.
 
-Credentials from a program that the kubeconfig names: how people reach EKS, GKE and AKS.
-
-The program is run as kubectl runs it (client.authentication.k8s.io), when credentials are first
-needed, when they have expired, and when the API server no longer takes them.
+A program is run as kubectl runs it (client.authentication.k8s.io): when credentials are first
+needed, when they have expired, and when the API server no longer accepts them. Only the rare
+`auth-provider` of OIDC is left to the official client, which takes long to load. Nothing is written
+back.
 """
 
 import base64
@@ -17,17 +18,20 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 import msgspec
 import yaml
 
-from glasswarden.cluster.client import Access, NoAccess
+from glasswarden.cluster.client import Access, NoAccess, Renewed, access_in_cluster
 
 INFO: Final = "KUBERNETES_EXEC_INFO"
 """The variable in which the program is told what is wanted of it."""
@@ -180,8 +184,11 @@ def _read(plugin: Plugin, said: bytes) -> Status:
 _EXTENSION: Final = "client.authentication.k8s.io/exec"
 """The extension of a cluster that is meant for programs which give credentials."""
 
-_UNSAID: Final[dict[str, str]] = {"username": "a password", "auth-provider": "an auth-provider"}
-"""Ways to prove oneself that Kubernetes has given up."""
+
+_REMOVED: Final = {"username": "a password", "auth-provider": "an auth-provider"}
+"""Credentials that Kubernetes accepts no longer; of the providers, only OIDC is left."""
+
+OIDC: Final = "oidc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,27 +205,61 @@ class _Section:
         return (self.beside / self.values[name]).read_bytes() if self.values.get(name) else None
 
 
-def access_from(path: Path) -> Access:
-    """Return the access that the current context gives.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to take from a kubeconfig instead of what its current context names."""
+
+    context: str = ""
+    cluster: str = ""
+    user: str = ""
+    impersonated_user: str = ""
+    impersonated_groups: tuple[str, ...] = ()
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers by which requests impersonate somebody."""
+        return _impersonation(self.impersonated_user, self.impersonated_groups)
+
+
+CURRENT: Final = Choice()
+"""Nothing: what the current context names."""
+
+
+def open_access(kubeconfig: Path | None, choice: Choice = CURRENT) -> Access:
+    """Return the access that *kubeconfig* gives; without one, a pod's service account."""
+    if kubeconfig is None:
+        return access_in_cluster(choice.headers)
+    return access_from(kubeconfig, choice)
+
+
+def access_from(path: Path, choice: Choice = CURRENT) -> Access:
+    """Return the access that the current context gives, but for what *choice* names.
 
     *path* is a kubeconfig or, as in $KUBECONFIG, several of them, of which some may be missing.
     """
     try:
-        return _access(*_current(path))
+        return _access(*_chosen(path, choice), choice)
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise NoAccess(f"{path} is no kubeconfig that can be used: {error}") from error
 
 
-def _current(path: Path) -> tuple[_Section, _Section]:
-    """Return the cluster and the user of the current context."""
+def _chosen(path: Path, choice: Choice) -> tuple[_Section, _Section]:
+    """Return the cluster and the user that *choice* names, else those of the current context."""
     files = _files(path)
     configs = [(yaml.safe_load(file.read_text()) or {}, file.parent) for file in files]
-    current = next((name for each, _ in configs if (name := each.get("current-context"))), None)
-    if current is None:
-        raise ValueError("no current-context")
     find = partial(_named, configs)
-    context = find("context", current).values
-    return find("cluster", context["cluster"]), find("user", context["user"])
+    if choice.cluster and choice.user and not choice.context:
+        return find("cluster", choice.cluster), find("user", choice.user)
+    context = find("context", choice.context or _current(configs)).values
+    cluster, user = choice.cluster or context["cluster"], choice.user or context["user"]
+    return find("cluster", cluster), find("user", user)
+
+
+def _current(configs: list[tuple[dict[str, Any], Path]]) -> str:
+    for each, _ in configs:
+        if name := each.get("current-context"):
+            return str(name)
+    raise ValueError("no current-context")
 
 
 def _files(path: Path) -> list[Path]:
@@ -237,22 +278,105 @@ def _named(configs: list[tuple[dict[str, Any], Path]], kind: str, name: str) -> 
     raise ValueError(f"there is no {kind} {name!r}")
 
 
-def _access(cluster: _Section, user: _Section) -> Access:
+def _access(cluster: _Section, user: _Section, choice: Choice) -> Access:
     tls = _context(cluster)
     server = cluster.values["server"].rstrip("/")
-    token: str | Path | ExecCredentials = user.values.get("token", "")
+    return Access(
+        server,
+        tls,
+        _credentials(cluster, user, tls),
+        cluster.values.get("tls-server-name", ""),
+        _impersonation(
+            choice.impersonated_user or user.values.get("as") or "",
+            choice.impersonated_groups or user.values.get("as-groups") or (),
+        ),
+        _proxy(cluster, server),
+    )
+
+
+def _credentials(cluster: _Section, user: _Section, tls: ssl.SSLContext) -> str | Path | Renewed:
+    """Return where the bearer token is from; a client certificate goes into *tls*."""
+    token: str = user.values.get("token", "")
     certificate = user.content("client-certificate")
     if certificate is not None:
         load_pair(tls, certificate, user.content("client-key") or b"")
     if user.values.get("tokenFile"):
-        token = user.beside / user.values["tokenFile"]
-    elif user.values.get("exec") and not token and certificate is None:
+        return user.beside / str(user.values["tokenFile"])
+    if token or certificate is not None:
+        return token
+    if user.values.get("exec"):
         plugin = parse_plugin(user.values["exec"], user.beside)
-        token = ExecCredentials(plugin, _told(cluster), partial(load_pair, tls))
-    elif gone := next((way for name, way in _UNSAID.items() if user.values.get(name)), ""):
-        raise ValueError(f"Kubernetes no longer takes {gone}; use exec, or a service account")
-    name = cluster.values.get("tls-server-name", "")
-    return Access(server, tls, token, name, _impersonation(user.values))
+        return ExecCredentials(plugin, _told(cluster), partial(load_pair, tls))
+    if (user.values.get("auth-provider") or {}).get("name") == OIDC:
+        return ProviderToken(cluster.values, user.values)
+    for name, way in _REMOVED.items():
+        if user.values.get(name):
+            raise ValueError(f"Kubernetes no longer takes {way}; use exec, or a service account")
+    return ""
+
+
+@dataclass(slots=True)
+class ProviderToken:
+    """The token of an `auth-provider`, which the official client obtains and refreshes."""
+
+    cluster: Mapping[str, Any]
+    user: Mapping[str, Any]
+    _token: str = ""
+
+    def token(self) -> str:
+        """Return the token that counts now. Raises `NoAccess`."""
+        self._token = self._token or self._obtain()
+        return self._token
+
+    def forget(self) -> None:
+        """Have it obtained again: the API server accepts it no longer."""
+        self._token = ""
+
+    def _obtain(self) -> str:
+        from kubernetes import client, config  # noqa: PLC0415 - slow to load
+
+        settings = client.Configuration()
+        try:
+            config.load_kube_config_from_dict(  # type: ignore[no-untyped-call]
+                self._kubeconfig(), client_configuration=settings, persist_config=False
+            )
+        except Exception as error:
+            # Whatever the provider's libraries raise; it may quote the credentials.
+            kind = type(error).__name__
+            raise NoAccess(f"the auth-provider gave no credentials: {kind}") from error
+        token = settings.get_api_key_with_prefix("BearerToken", alias="authorization")
+        if not token:
+            raise NoAccess("the auth-provider gave no credentials; use exec, or a service account")
+        return token.removeprefix("Bearer ")
+
+    def _kubeconfig(self) -> dict[str, Any]:
+        """Return a kubeconfig with nothing but the cluster and the user."""
+        name = "chosen"
+        return {
+            "current-context": name,
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "clusters": [{"name": name, "cluster": dict(self.cluster)}],
+            "users": [{"name": name, "user": dict(self.user)}],
+        }
+
+
+def _proxy(cluster: _Section, server: str) -> str:
+    """Return the proxy on the way to *server*: the kubeconfig's, else the environment's."""
+    address = urlsplit(server)
+    found: str = cluster.values.get("proxy-url", "")
+    # As Go does: the environment's is not for this machine itself.
+    if not found and not _is_loopback(address.hostname or "") and not proxy_bypass(address.netloc):
+        found = getproxies_environment().get(address.scheme, "")
+    if found and urlsplit(found).scheme not in {"http", "https"}:
+        raise ValueError(f"the proxy {found} is not of HTTP")
+    return found
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _context(cluster: _Section) -> ssl.SSLContext:
@@ -277,11 +401,10 @@ def _told(cluster: _Section) -> dict[str, Any]:
     return told
 
 
-def _impersonation(user: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def _impersonation(user: str, groups: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return the headers by which the user acts as somebody else."""
-    headers = [("Impersonate-User", user["as"])] if user.get("as") else []
-    headers += [("Impersonate-Group", group) for group in user.get("as-groups") or ()]
-    return tuple(headers)
+    headers = [("Impersonate-User", user)] if user else []
+    return (*headers, *(("Impersonate-Group", group) for group in groups))
 
 
 def load_pair(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

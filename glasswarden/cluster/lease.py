@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from glasswarden.cluster.objects import Object, ObjectChanged, Objects
+from glasswarden.cluster.client import ApiServer, Conflict
+from glasswarden.kube.objects import Object
 
 DURATION: Final = timedelta(seconds=30)
 
@@ -33,7 +34,7 @@ def is_free(seen: Sighting | None, identity: str, now: datetime, duration: timed
 class Lease:
     """One replica's view of a lease."""
 
-    objects: Objects
+    server: ApiServer
     namespace: str
     name: str
     identity: str
@@ -42,22 +43,22 @@ class Lease:
 
     def hold(self, now: datetime) -> bool:
         """Take the lease, or renew it; tell whether we lead until it runs out."""
-        lease = self.objects.get_or_none(f"{self._collection}/{self.name}")
+        lease = self.server.get_or_none(f"{self._collection}/{self.name}")
         self._look_at(lease, now)
         if not is_free(self._seen, self.identity, now, self.duration):
             return False
         try:
             self._write(lease, now)
-        except ObjectChanged:
+        except Conflict:
             return False
         return True
 
     def release(self, now: datetime) -> None:
         """Let others lead at once, if we do."""
-        lease = self.objects.get_or_none(f"{self._collection}/{self.name}")
+        lease = self.server.get_or_none(f"{self._collection}/{self.name}")
         if lease is not None and lease["spec"].get("holderIdentity") == self.identity:
             spec = lease["spec"] | {"holderIdentity": "", "renewTime": now.strftime(_FORMAT)}
-            self.objects.replace(f"{self._collection}/{self.name}", lease | {"spec": spec})
+            self.server.replace(f"{self._collection}/{self.name}", lease | {"spec": spec})
 
     @property
     def _collection(self) -> str:
@@ -81,7 +82,7 @@ class Lease:
         if lease is None:
             metadata = {"name": self.name, "namespace": self.namespace}
             body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
-            self.objects.create(self._collection, body | {"spec": spec})
+            self.server.create(self._collection, body | {"spec": spec})
         else:
             path = f"{self._collection}/{self.name}"
-            self.objects.replace(path, lease | {"spec": (lease.get("spec") or {}) | spec})
+            self.server.replace(path, lease | {"spec": (lease.get("spec") or {}) | spec})

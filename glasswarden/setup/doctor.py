@@ -26,7 +26,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from certs.authority import BACKDATE, names_of
 from certs.files import StateUnreadable
 from certs.rotation import Phase, State, is_due
-from glasswarden.cluster.objects import ClusterError, Forbidden, Object
+from glasswarden.cluster.client import ApiServerError, Forbidden
+from glasswarden.kube.objects import Object
 from glasswarden.ledger.errors import (
     DriverMissing,
     LaterTables,
@@ -228,13 +229,13 @@ def examine(
     *policy* is the one meant, if not the one that is mounted; *address* the ledger's, if it can be
     reached from here.
     """
-    yield from _tried("clock", lambda: clock(installation.objects.time(), now()))
+    yield from _tried("clock", lambda: clock(installation.server.time(), now()))
     registered = installation.registered()
     state, found = _certificate(installation, registered, now())
     yield found
     try:
         policy = policy or installation.policy()
-    except (ClusterError, NotInstalled, PolicyUnreadable) as error:
+    except (ApiServerError, NotInstalled, PolicyUnreadable) as error:
         yield Finding("policy", Health.ILL, str(error), "glasswarden policy check policy.yaml")
     else:
         yield Finding("policy", Health.WELL, f"digest {policy.digest[:12]}")
@@ -257,7 +258,7 @@ def _figures(
     """Yield what the webhook's own figures say."""
     try:
         read = figures_of(installation.figures(registered))
-    except (ClusterError, ValueError) as error:
+    except (ApiServerError, ValueError) as error:
         advice = "may you `get services/proxy` in its namespace?"
         yield Finding("figures", Health.UNSURE, f"not read: {error}", advice)
         return
@@ -274,7 +275,7 @@ def _certificate(
 ) -> tuple[State | None, Finding]:
     try:
         state = installation.certificates().read()
-    except (ClusterError, OSError, StateUnreadable) as error:
+    except (ApiServerError, OSError, StateUnreadable) as error:
         return None, Finding("certificate", Health.ILL, str(error), "glasswarden certs issue")
     return state, certificate(state, installation.hosts(registered), now)
 
@@ -282,7 +283,7 @@ def _certificate(
 def _tried(subject: str, check: Callable[[], Finding]) -> Iterator[Finding]:
     try:
         yield check()
-    except ClusterError as error:
+    except ApiServerError as error:
         yield Finding(subject, Health.UNSURE, str(error))
 
 
@@ -429,10 +430,10 @@ def reachability(installation: Installation, namespace: str = "default") -> Find
     probe = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     try:
         path = f"/api/v1/namespaces/{namespace}/configmaps"
-        warnings = installation.objects.rehearse(path, probe)
+        warnings = installation.server.rehearse_create(path, probe)
     except Forbidden as error:
         return Finding(subject, Health.UNSURE, f"not tried: {error}")
-    except ClusterError as error:
+    except ApiServerError as error:
         advice = "docs/runbooks/calls-fail.md"
         return Finding(subject, Health.ILL, f"the API server got no answer: {error}", advice)
     if any(PROBE in warning for warning in warnings):

@@ -19,7 +19,8 @@ import urllib3
 
 from certs.configurations import OURS, ROOT, Configuration
 from certs.files import Folder, Secret
-from glasswarden.cluster.objects import ClusterError, ClusterUnreachable, Object, Objects
+from glasswarden.cluster.client import ApiServer, ApiServerError, Unreachable
+from glasswarden.kube.objects import Object
 from glasswarden.policy.policy import Policy
 from glasswarden.policy_file import parse_policy
 from webhook.registration.configurations import Endpoint, Service, configurations
@@ -37,7 +38,7 @@ class NotInstalled(Exception):
 class Installation:
     """The names of its parts: those of the manifests, unless somebody chose others."""
 
-    objects: Objects
+    server: ApiServer
     namespace: str = "glasswarden"
     service: str = "glasswarden"
     secret: str = "glasswarden-certs"  # noqa: S105 - a name
@@ -54,11 +55,11 @@ class Installation:
         """Return where the certificates are kept."""
         if self.folder is not None:
             return Folder(self.folder)
-        return Secret(self.objects, self.namespace, self.secret)
+        return Secret(self.server, self.namespace, self.secret)
 
     def policy(self) -> Policy:
         """Return the policy that the webhook's pods mount."""
-        found = self.objects.get_or_none(
+        found = self.server.get_or_none(
             f"/api/v1/namespaces/{self.namespace}/configmaps/{self.policy_map}"
         )
         text = ((found or {}).get("data") or {}).get("policy.yaml")
@@ -68,7 +69,7 @@ class Installation:
 
     def registered(self, configuration: Configuration = VALIDATING) -> Object | None:
         """Return the webhook configuration, if there is one."""
-        return self.objects.get_or_none(configuration.path)
+        return self.server.get_or_none(configuration.path)
 
     def ready_addresses(self) -> list[str]:
         """Return the addresses of webhook pods that are ready to be asked."""
@@ -76,7 +77,7 @@ class Installation:
         root = f"/apis/discovery.k8s.io/v1/namespaces/{self.namespace}/endpointslices"
         return [
             address
-            for each in self.objects.get(f"{root}?labelSelector={label}")["items"]
+            for each in self.server.get(f"{root}?labelSelector={label}")["items"]
             for endpoint in each.get("endpoints") or ()
             if (endpoint.get("conditions") or {}).get("ready")
             for address in endpoint["addresses"]
@@ -86,7 +87,7 @@ class Installation:
         """Return the Deployments of the correlator."""
         labels = "app.kubernetes.io/name=glasswarden,app.kubernetes.io/component=correlator"
         root = f"/apis/apps/v1/namespaces/{self.namespace}/deployments"
-        found: list[Object] = self.objects.get(f"{root}?labelSelector={quote(labels)}")["items"]
+        found: list[Object] = self.server.get(f"{root}?labelSelector={quote(labels)}")["items"]
         return found
 
     def figures(self, registered: Object) -> str:
@@ -96,7 +97,7 @@ class Installation:
         if urls:
             return _read_metrics(urls[0]["url"], urls[0].get("caBundle", ""))
         service = f"https:{self.service}:https"
-        return self.objects.text(
+        return self.server.text(
             f"/api/v1/namespaces/{self.namespace}/services/{service}/proxy/metrics"
         )
 
@@ -129,7 +130,7 @@ class Installation:
         """Return the token; cert-manager's Secret has none, so it has one of its own."""
         token = certificates.read_caller_token()
         if not token and self.folder is None:
-            token = Secret(self.objects, self.namespace, self.caller).read_caller_token()
+            token = Secret(self.server, self.namespace, self.caller).read_caller_token()
         if not token:
             raise NotInstalled(f"neither {self.secret} nor {self.caller} holds a caller-token")
         return token
@@ -144,7 +145,7 @@ def _read_metrics(url: str, bundle: str) -> str:
             "GET", f"https://{place.netloc}/metrics", timeout=SECONDS
         )
     except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
-        raise ClusterUnreachable(f"{place.netloc}: {error}") from error
+        raise Unreachable(f"{place.netloc}: {error}") from error
     return response.data.decode(errors="replace")
 
 
@@ -234,7 +235,7 @@ def plans(installation: Installation, policy: Policy, now: datetime) -> list[Pla
     return [
         Plan(
             which,
-            installation.objects.apply(which.path, wanted, dry_run=True),
+            installation.server.apply(which.path, wanted, dry_run=True),
             installation.registered(which),
         )
         for which, wanted in installation.registrations(policy).items()
@@ -244,22 +245,22 @@ def plans(installation: Installation, policy: Policy, now: datetime) -> list[Pla
 def register(installation: Installation, policy: Policy) -> None:
     """Have the API server ask the webhook from now on."""
     for which, wanted in installation.registrations(policy).items():
-        installation.objects.apply(which.path, wanted)
+        installation.server.apply(which.path, wanted)
 
 
-def take_off(objects: Objects) -> Iterator[str]:
+def take_off(server: ApiServer) -> Iterator[str]:
     """Remove everything that can stop a write; yield what was there."""
     for path in (RESTORING, *FLOORS, *(each.path for each in OURS)):
-        if objects.delete(path):
+        if server.delete(path):
             yield "/".join(path.split("/")[-2:])
 
 
-def still_asking(objects: Objects, namespace: str) -> list[str]:
+def still_asking(server: ApiServer, namespace: str) -> list[str]:
     """Return webhook configurations, under whichever name, that would ask us."""
     return [
         f"{each.resource}/{configuration['metadata']['name']}"
         for each in OURS
-        for configuration in objects.get(f"{ROOT}/{each.resource}")["items"]
+        for configuration in server.get(f"{ROOT}/{each.resource}")["items"]
         if any(_asks_us(entry, namespace) for entry in configuration.get("webhooks") or ())
     ]
 
@@ -279,7 +280,7 @@ class Removal:
     """Why it may still be there."""
 
 
-def remove_parts(objects: Objects, namespace: str) -> Iterator[Removal]:
+def remove_parts(server: ApiServer, namespace: str) -> Iterator[Removal]:
     """Remove what was installed, records and their keys excepted; yield what became of each part.
 
     One that cannot be removed, or looked for, keeps none of the others.
@@ -287,27 +288,27 @@ def remove_parts(objects: Objects, namespace: str) -> Iterator[Removal]:
     places = [(f"{root}/namespaces/{namespace}", name) for root, name in NAMESPACED]
     for root, resource in (*places, *CLUSTER_WIDE):
         try:
-            found = _ours(objects, f"{root}/{resource}")
-        except ClusterError as error:
+            found = _ours(server, f"{root}/{resource}")
+        except ApiServerError as error:
             yield Removal(resource, str(error))
             continue
         for each in found:
-            yield from _removal(objects, root, resource, each["metadata"]["name"])
+            yield from _removal(server, root, resource, each["metadata"]["name"])
     for root, resource, name in MADE:
-        yield from _removal(objects, f"{root}/namespaces/{namespace}", resource, name)
+        yield from _removal(server, f"{root}/namespaces/{namespace}", resource, name)
 
 
-def _removal(objects: Objects, root: str, resource: str, name: str) -> Iterator[Removal]:
+def _removal(server: ApiServer, root: str, resource: str, name: str) -> Iterator[Removal]:
     part = f"{resource}/{name}"
     try:
-        if objects.delete(f"{root}/{part}"):
+        if server.delete(f"{root}/{part}"):
             yield Removal(part)
-    except ClusterError as error:
+    except ApiServerError as error:
         yield Removal(part, str(error))
 
 
-def _ours(objects: Objects, collection: str) -> list[Object]:
+def _ours(server: ApiServer, collection: str) -> list[Object]:
     """Return the objects that carry our label; none where the cluster does not know the kind."""
-    found = objects.get_or_none(f"{collection}?{_LABEL}")
+    found = server.get_or_none(f"{collection}?{_LABEL}")
     items: list[Object] = found["items"] if found is not None else []
     return items

@@ -22,7 +22,7 @@ from certs.authority import spelled
 from certs.configurations import OURS
 from certs.files import Folder, StateUnreadable, issue_into
 from certs.rotation import is_due
-from glasswarden.cluster.objects import ClusterError, Objects
+from glasswarden.cluster.client import ApiServer, ApiServerError
 from glasswarden.policy.policy import Policy
 from webhook.registration.configurations import Endpoint, configurations
 
@@ -88,11 +88,11 @@ def certificates_for(local: Local, now: datetime) -> Folder:
 
 @contextmanager
 def serving(
-    local: Local, certificates: Folder, policy: Path | None, kubeconfig: Path | None
+    local: Local, certificates: Folder, policy: Path | None, connection: Sequence[str]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run the webhook from its first answer to the end of the block."""
     arguments = ["webhook", "--bind", local.bind, "--certs", str(certificates.path)]
-    process = _start(local, local.log, arguments, policy, kubeconfig)
+    process = _start(local, local.log, arguments, policy, connection)
     try:
         _wait_until_ready(local, certificates, process)
         yield process
@@ -102,14 +102,14 @@ def serving(
 
 @contextmanager
 def correlating(
-    local: Local, policy: Path | None, kubeconfig: Path | None, repositories: Sequence[str]
+    local: Local, policy: Path | None, connection: Sequence[str], repositories: Sequence[str]
 ) -> Iterator[None]:
     """Run the correlator to the end of the block; should it end before, the guard goes on."""
     # Port 0: any that is free. What it finds is read from the ledger.
     arguments = ["correlator", "--listen", "127.0.0.1:0"]
     for each in repositories:
         arguments += ["--git", each]
-    process = _start(local, local.correlator_log, arguments, policy, kubeconfig)
+    process = _start(local, local.correlator_log, arguments, policy, connection)
     try:
         yield
     finally:
@@ -117,11 +117,11 @@ def correlating(
 
 
 def _start(
-    local: Local, log: Path, arguments: list[str], policy: Path | None, kubeconfig: Path | None
+    local: Local, log: Path, arguments: list[str], policy: Path | None, connection: Sequence[str]
 ) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "glasswarden", *arguments, "--ledger", local.ledger]
     command += ["--policy", str(policy)] if policy else []
-    command += ["--kubeconfig", str(kubeconfig)] if kubeconfig else []
+    command += connection
     with log.open("ab") as output:
         # A session of its own: Ctrl-C reaches us, who take the registration off first.
         return subprocess.Popen(  # noqa: S603 - our own program, our own arguments
@@ -130,28 +130,28 @@ def _start(
 
 
 @contextmanager
-def asked(local: Local, certificates: Folder, objects: Objects, policy: Policy) -> Iterator[None]:
+def asked(local: Local, certificates: Folder, server: ApiServer, policy: Policy) -> Iterator[None]:
     """Have the API server ask the webhook until the end of the block."""
     token, bundle = certificates.read_caller_token(), certificates.authority.read_bytes()
     both = configurations(policy, Endpoint(local.url, bundle, token))
     try:
         for which, configuration in zip(OURS, both, strict=True):
-            objects.apply(which.path, configuration)
+            server.apply(which.path, configuration)
         yield
     finally:
-        ask_no_more(objects)
+        ask_no_more(server)
 
 
-def ask_no_more(objects: Objects) -> None:
+def ask_no_more(server: ApiServer) -> None:
     """Take the registration off; an API server that just restarts is waited for."""
     deadline = time.monotonic() + FORGET_SECONDS
     left = {which.path for which in OURS}
     while left:
         for path in sorted(left, reverse=True):
             try:
-                objects.delete(path)
+                server.delete(path)
                 left.discard(path)
-            except ClusterError as error:
+            except ApiServerError as error:
                 if time.monotonic() > deadline:
                     advice = "glasswarden uninstall --registration-only"
                     raise StillAsked(f"{path} is still there: {error}\nTry: {advice}") from error

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from glasswarden.cluster.objects import ClusterError, Object, ObjectMissing, Objects
+from glasswarden.cluster.client import ApiServer, ApiServerError, NotFound
 from glasswarden.kube.engines.argocd import ArgoCDSettings, argocd
 from glasswarden.kube.engines.engine import Engine
 from glasswarden.kube.engines.registry import DEFAULT_ENGINES, RECONCILERS, owner_of
 from glasswarden.kube.managed_fields import entries_of, owned_paths
+from glasswarden.kube.objects import Object
 
 PAGE: Final = 500
 MOST_FIELDS: Final = 8
@@ -91,9 +92,9 @@ class Survey:
     """What could not be looked at, with the reason."""
 
 
-def survey(objects: Objects) -> Survey:
-    """Return what *objects*' cluster has in it."""
-    look = _Look(objects)
+def survey(server: ApiServer) -> Survey:
+    """Return what *server*'s cluster has in it."""
+    look = _Look(server)
     groups = look.groups()
     found = tuple(look.argocd())
     engines = [engine for engine, kinds in RECONCILERS.items() if groups & kinds.keys()]
@@ -116,8 +117,8 @@ def survey(objects: Objects) -> Survey:
 class _Look:
     """One look at a cluster, which remembers what it could not see."""
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
         self.unread: list[str] = []
 
     def each(self, path: str) -> Iterator[Object]:
@@ -125,10 +126,10 @@ class _Look:
         token, separator = "", "&" if "?" in path else "?"
         while True:
             try:
-                page = self._objects.get(f"{path}{separator}limit={PAGE}&continue={token}")
-            except ObjectMissing:
+                page = self._server.get(f"{path}{separator}limit={PAGE}&continue={token}")
+            except NotFound:
                 return
-            except ClusterError as error:
+            except ApiServerError as error:
                 self.unread.append(str(error))
                 return
             yield from page["items"]
@@ -138,7 +139,7 @@ class _Look:
 
     def groups(self) -> set[str]:
         """Return the API groups that the server knows."""
-        return {group["name"] for group in self._objects.get("/apis")["groups"]}
+        return {group["name"] for group in self._server.get("/apis")["groups"]}
 
     def argocd(self) -> Iterator[ArgoCDFound]:
         """Yield each installation, by its `argocd-cm`."""

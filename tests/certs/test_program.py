@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from certs.program import Program
-from glasswarden.cluster.objects import ClusterUnreachable, ObjectChanged
+from glasswarden.cluster.client import Conflict, Unreachable
 
 if TYPE_CHECKING:
     from certs.controller import Keeper
@@ -30,8 +30,8 @@ class FailingKeeper:
 @pytest.mark.parametrize(
     "failure",
     [
-        ObjectChanged("web"),
-        ClusterUnreachable("nobody answers"),
+        Conflict("web"),
+        Unreachable("nobody answers"),
         OSError(),
         RecursionError(),
         KeyError("data"),

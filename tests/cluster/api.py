@@ -1,12 +1,13 @@
 """A client for tests that write a great deal: one connection, not a kubectl for each write."""
 
 import json
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import urllib3
 
-from glasswarden.cluster.client import ApiServer
+from glasswarden.cluster.client import LONG, ApiServer
 from glasswarden.cluster.discovery import Resource, Served, served_by
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.kube.objects import Object, ref_of
@@ -19,6 +20,11 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 
 class WriteFailed(Exception):
     """The API server refused a write that a test takes for granted."""
+
+
+def api_server(kubeconfig: Path) -> ApiServer:
+    """Return the API server as the programs that write talk to it."""
+    return ApiServer(access_from(kubeconfig), "tests", patience=LONG)
 
 
 class Api:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from glasswarden.cluster.objects import ClusterError, objects_from
+from glasswarden.cluster.client import ApiServerError
+from tests.cluster.api import api_server
 from tests.cluster.controlplane import ControlPlane
 
 PERIOD = 0.3
@@ -17,7 +18,7 @@ PERIOD = 0.3
 @contextmanager
 def mounted(cluster: ControlPlane, namespace: str, name: str, folder: Path) -> Iterator[Path]:
     """Keep *folder* as kubelet keeps a mounted Secret, some time behind the API server."""
-    objects = objects_from(cluster.kubeconfig("admin"))
+    objects = api_server(cluster.kubeconfig("admin"))
     path = f"/api/v1/namespaces/{namespace}/secrets/{name}"
     write(folder, objects.get(path)["data"])
     ended = threading.Event()
@@ -27,7 +28,7 @@ def mounted(cluster: ControlPlane, namespace: str, name: str, folder: Path) -> I
         while not ended.wait(PERIOD):
             try:
                 secret = objects.get(path)
-            except ClusterError:
+            except ApiServerError:
                 continue
             if secret["metadata"]["resourceVersion"] != seen:
                 seen = secret["metadata"]["resourceVersion"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from glasswarden.cluster.objects import ClusterError, Objects
+from glasswarden.cluster.client import ApiServer, ApiServerError
 
 
 @dataclass
@@ -47,12 +47,12 @@ def count(act: Callable[[], None], tally: Tally) -> None:
     began = time.monotonic()
     try:
         act()
-    except (OSError, ClusterError) as error:
+    except (OSError, ApiServerError) as error:
         tally.failures.append(str(error))
     tally.seconds.append(time.monotonic() - began)
 
 
-def writing(objects: Objects, namespace: str, name: str, key: str = "tick") -> Callable[[], None]:
+def writing(objects: ApiServer, namespace: str, name: str, key: str = "tick") -> Callable[[], None]:
     """Return an act that changes the annotation *key* of a Deployment."""
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
     place = f"/metadata/annotations/{key.replace('/', '~1')}"

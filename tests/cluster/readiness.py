@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from glasswarden.cluster.objects import ClusterError, Objects, objects_from
+from glasswarden.cluster.client import ApiServer, ApiServerError
+from tests.cluster.api import api_server
 from tests.cluster.controlplane import ControlPlane
 
 PERIOD: Final = 0.2
@@ -18,12 +19,12 @@ READY: Final[list[dict[str, Any]]] = [
 @contextmanager
 def pods_become_ready(cluster: ControlPlane, namespace: str) -> Iterator[None]:
     """Report every pod of *namespace* as ready until the end of the block, so rollouts finish."""
-    objects, ended = objects_from(cluster.kubeconfig("admin")), threading.Event()
+    objects, ended = api_server(cluster.kubeconfig("admin")), threading.Event()
 
     def follow() -> None:
         while not ended.wait(PERIOD):
             # One that was just deleted, or the end of the control plane: look again.
-            with suppress(ClusterError):
+            with suppress(ApiServerError):
                 report(objects, namespace)
 
     thread = threading.Thread(target=follow, daemon=True)
@@ -35,7 +36,7 @@ def pods_become_ready(cluster: ControlPlane, namespace: str) -> Iterator[None]:
         thread.join()
 
 
-def report(objects: Objects, namespace: str) -> None:
+def report(objects: ApiServer, namespace: str) -> None:
     for pod in objects.get(f"/api/v1/namespaces/{namespace}/pods")["items"]:
         if not is_ready(pod):
             objects.patch(f"{path_of(pod)}/status", READY)

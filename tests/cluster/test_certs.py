@@ -13,8 +13,9 @@ import pytest
 from certs.configurations import OURS
 from certs.files import Folder, Secret
 from certs.rotation import Phase
-from glasswarden.cluster.objects import Objects, objects_from
+from glasswarden.cluster.client import ApiServer
 from tests.chaos import Note
+from tests.cluster.api import api_server
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import (
@@ -54,7 +55,7 @@ def account(cluster: ControlPlane) -> Caller:
 @pytest.fixture
 def secret(cluster: ControlPlane) -> Iterator[Secret]:
     """Return the Secret, empty at the start."""
-    objects = objects_from(cluster.kubeconfig("admin"))
+    objects = api_server(cluster.kubeconfig("admin"))
     yield Secret(objects, NAMESPACE, SECRET)
     objects.delete(f"/api/v1/namespaces/{NAMESPACE}/secrets/{SECRET}")
 
@@ -86,7 +87,7 @@ def is_well(port: int) -> bool:
             return False
 
 
-def shaking_hands(objects: Objects, port: int, seen: set[bytes]) -> Callable[[], None]:
+def shaking_hands(objects: ApiServer, port: int, seen: set[bytes]) -> Callable[[], None]:
     """Return an act that connects anew, trusting what the configuration says at that moment."""
 
     def shake() -> None:
@@ -149,12 +150,12 @@ def test_twenty_rotations_under_load_fail_no_call(
         port = serve(processes, tmp_path, folder)
         url = f"https://{LOOPBACK}:{port}"
         stack.enter_context(registered(cluster, url, folder / "ca.crt", tmp_path / "policy.yaml"))
-        observer = objects_from(cluster.kubeconfig("admin"))
+        observer = api_server(cluster.kubeconfig("admin"))
         before = changes(observer)
         for replica in ("one", "two"):
             start_keeper(processes, replica, account)
         seen: set[bytes] = set()
-        people = [objects_from(cluster.kubeconfig("developer")) for _ in names]
+        people = [api_server(cluster.kubeconfig("developer")) for _ in names]
         acts = [writing(each, namespace, name) for each, name in zip(people, names, strict=True)]
         *tallies, hands = stack.enter_context(repeating(*acts, shaking_hands(observer, port, seen)))
         for number in range(1, ROTATIONS + 1):
@@ -180,7 +181,7 @@ def test_twenty_rotations_under_load_fail_no_call(
     assert changed == 2 * ROTATIONS
 
 
-def changes(objects: Objects) -> int:
+def changes(objects: ApiServer) -> int:
     """Return how often the webhook configuration was changed."""
     generation: int = objects.get(OURS[0].path)["metadata"]["generation"]
     return generation
@@ -198,7 +199,7 @@ def test_two_rotate_commands_complete_a_manual_rotation(
         assert guard.certificates.certificate.read_bytes() == served
         assert "overlapping" in glasswarden(*rotate, *admin)
         assert guard.certificates.certificate.read_bytes() != served
-        objects = objects_from(cluster.kubeconfig("admin"))
+        objects = api_server(cluster.kubeconfig("admin"))
         for entry in objects.get(OURS[0].path)["webhooks"]:
             bundle = base64.b64decode(entry["clientConfig"]["caBundle"])
             assert bundle == guard.certificates.authority.read_bytes()
@@ -209,10 +210,10 @@ def test_two_rotate_commands_complete_a_manual_rotation(
 @pytest.fixture
 def configuration(
     cluster: ControlPlane, tmp_path: Path
-) -> Iterator[tuple[Objects, dict[str, object]]]:
+) -> Iterator[tuple[ApiServer, dict[str, object]]]:
     """Return a registered webhook configuration, which a test may delete."""
     glasswarden("certs", "issue", "--dir", str(tmp_path / "certs"), "--host", LOOPBACK)
-    objects = objects_from(cluster.kubeconfig("admin"))
+    objects = api_server(cluster.kubeconfig("admin"))
     manifest = webhook_configuration("https://127.0.0.1:9", tmp_path / "certs" / "ca.crt")
     cluster.apply(manifest)
     validating = manifest["items"][0]  # type: ignore[index]
@@ -223,7 +224,7 @@ def configuration(
 
 @pytest.mark.usefixtures("secret")
 def test_a_deleted_configuration_is_reported_and_stays_deleted(
-    cluster: ControlPlane, account: Caller, configuration: tuple[Objects, dict[str, object]]
+    cluster: ControlPlane, account: Caller, configuration: tuple[ApiServer, dict[str, object]]
 ) -> None:
     objects, _ = configuration
     with cluster.new_processes() as processes:
@@ -236,7 +237,7 @@ def test_a_deleted_configuration_is_reported_and_stays_deleted(
 
 @pytest.mark.usefixtures("secret")
 def test_deleted_configuration_is_restored_with_the_restore_option(
-    cluster: ControlPlane, account: Caller, configuration: tuple[Objects, dict[str, object]]
+    cluster: ControlPlane, account: Caller, configuration: tuple[ApiServer, dict[str, object]]
 ) -> None:
     objects, manifest = configuration
     grant = str(MANIFESTS / "components" / "restore" / "rbac.yaml")

@@ -102,3 +102,19 @@ def test_impersonated_user_has_only_their_own_rights(cluster: ControlPlane, tmp_
     (tmp_path / "config").write_text(json.dumps(config))
     with pytest.raises(Forbidden):
         ApiServer(access_from(tmp_path / "config")).get(WHO)
+
+
+def test_a_command_takes_the_flags_of_kubectl(cluster: ControlPlane, tmp_path: Path) -> None:
+    """`init` only reads; whoever is impersonated may not even do that."""
+    config = json.loads(cluster.kubeconfig("admin").read_text())
+    cluster_name, user_name = config["clusters"][0]["name"], config["users"][0]["name"]
+    del config["current-context"]
+    (tmp_path / "config").write_text(json.dumps(config))
+    init = ["init", "--kubeconfig", str(tmp_path / "config")]
+    chosen = [*init, "--cluster", cluster_name, "--user", user_name]
+    assert CliRunner().invoke(main, [*init, "--context", "none"]).exit_code == 1
+    assert CliRunner().invoke(main, chosen).exit_code == 0
+    denied = CliRunner().invoke(main, [*chosen, "--as", "nobody-at-all"])
+    assert "nobody-at-all" in denied.output
+    masters = [*chosen, "--as", "nobody-at-all", "--as-group", "system:masters"]
+    assert "nobody-at-all" not in CliRunner().invoke(main, masters).output

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from certs.configurations import OURS
-from glasswarden.cluster.objects import Objects, objects_from
+from glasswarden.cluster.client import ApiServer
+from tests.cluster.api import api_server
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.catalogue import KUSTOMIZE_CONTROLLER
 from tests.cluster.conftest import skip_unless_built
@@ -30,12 +31,12 @@ def cluster(_programs: None) -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
-def objects(cluster: ControlPlane) -> Objects:
-    return objects_from(cluster.kubeconfig("admin"))
+def objects(cluster: ControlPlane) -> ApiServer:
+    return api_server(cluster.kubeconfig("admin"))
 
 
 @pytest.fixture
-def _from_nothing(objects: Objects) -> Iterator[None]:
+def _from_nothing(objects: ApiServer) -> Iterator[None]:
     yield
     core = f"/api/v1/namespaces/{NAMESPACE}/secrets"
     slices = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
@@ -97,7 +98,7 @@ def test_doctor_finds_a_running_webhook_healthy(cluster: ControlPlane, tmp_path:
 
 
 def test_doctor_finds_an_unavailable_webhook_unhealthy(
-    cluster: ControlPlane, objects: Objects, tmp_path: Path
+    cluster: ControlPlane, objects: ApiServer, tmp_path: Path
 ) -> None:
     with guarding(cluster, tmp_path) as guard:
         left = objects.get(OURS[0].path)
@@ -123,7 +124,7 @@ class TestInstall:
     """The steps of docs/install.md, in their order, each rejected before its time."""
 
     def test_install_registers_and_uninstall_removes(
-        self, cluster: ControlPlane, objects: Objects
+        self, cluster: ControlPlane, objects: ApiServer
     ) -> None:
         overlay = build(cluster, MANIFESTS / "overlays" / "standalone")
         apply(cluster, overlay)
@@ -149,7 +150,7 @@ class TestInstall:
         assert_uninstalled(cluster, objects)
 
     def test_secret_of_cert_manager_is_recognized(
-        self, cluster: ControlPlane, objects: Objects
+        self, cluster: ControlPlane, objects: ApiServer
     ) -> None:
         """cert-manager itself is not needed for that: it leaves its name on the Secret."""
         apply(cluster, build(cluster, MANIFESTS / "overlays" / "standalone"))
@@ -242,7 +243,7 @@ def assert_doctor_sees_the_missing_pod(cluster: ControlPlane) -> None:
     assert set(found.values()) == {"well"}
 
 
-def assert_uninstalled(cluster: ControlPlane, objects: Objects) -> None:
+def assert_uninstalled(cluster: ControlPlane, objects: ApiServer) -> None:
     developer = cluster.as_("developer")
     cluster.as_("admin").kubectl("create", "namespace", "shop")
     manifest = by_flux(deployment("web", "shop"), "shop")
@@ -261,7 +262,7 @@ def assert_uninstalled(cluster: ControlPlane, objects: Objects) -> None:
 
 
 def test_uninstall_reports_a_configuration_under_another_name(
-    cluster: ControlPlane, objects: Objects, tmp_path: Path
+    cluster: ControlPlane, objects: ApiServer, tmp_path: Path
 ) -> None:
     with guarding(cluster, tmp_path):
         left = objects.get(OURS[0].path)

@@ -13,7 +13,7 @@ import pytest
 
 from certs.configurations import OURS
 from correlator.episodes.episode import Episode
-from glasswarden.cluster.objects import ClusterUnreachable
+from glasswarden.cluster.client import Unreachable
 from glasswarden.setup.local import ask_no_more
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
@@ -112,7 +112,7 @@ class AwayFor:
     def delete(self, path: str) -> bool:
         self.times -= 1
         if self.times >= 0:
-            raise ClusterUnreachable("away")
+            raise Unreachable("away")
         self.deleted.add(path)
         return True
 

@@ -281,8 +281,8 @@ class RawServer(ApiServer):
         super().__init__(access, decode=decode_pruned)
         self._script = iter(script)
 
-    def _request(self, path: str, *_: object, **__: object) -> urllib3.BaseHTTPResponse:
-        body = next(self._script, None) if "/deployments" in path else _DISCOVERY
+    def _request(self, request: Any, *_: object, **__: object) -> urllib3.BaseHTTPResponse:  # noqa: ANN401 - the client's own
+        body = next(self._script, None) if "/deployments" in request.path else _DISCOVERY
         if body is None:
             raise EndOfScript
         return _Body(body)  # type: ignore[return-value]  # as far as it is read

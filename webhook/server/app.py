@@ -294,9 +294,9 @@ def _calm_the_collector() -> None:
 def _api_server(settings: Settings) -> ApiServer | None:
     """Return the API server to look things up in, if there is a way to it."""
     if settings.kubeconfig is not None:
-        return ApiServer(access_from(settings.kubeconfig), decode=decode_pruned)
+        return ApiServer(access_from(settings.kubeconfig, settings.choice), decode=decode_pruned)
     try:
-        return ApiServer(access_in_cluster(), decode=decode_pruned)
+        return ApiServer(access_in_cluster(settings.choice.headers), decode=decode_pruned)
     except NoAccess as error:
         log.warning("no access to the API server", reason=str(error), effect="scale is not guarded")
         return None

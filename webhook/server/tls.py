@@ -12,7 +12,8 @@ from typing import Final
 import structlog
 from cryptography import x509
 
-POLL_SECONDS = 1.0
+from glasswarden.reloaded import Reloaded, state_of
+
 EXPIRY_SECONDS = 60.0
 
 SHOWN: Final = "glasswarden.io/certificate-shown"
@@ -60,29 +61,26 @@ async def renew(
 ) -> None:
     """Load the files into *context* whenever they change, for as long as the process lives.
 
-    A context that is in use takes the new pair for every later handshake; connections that stand
+    A context that is in use takes the new pair for every later handshake; connections that are open
     keep theirs, so nothing is dropped. *taken* is called after each time.
     """
-    seen = _state(certificate, key)
-    while True:
-        await asyncio.sleep(POLL_SECONDS)
-        now = _state(certificate, key)
-        if now == seen:
-            continue
-        try:
-            # Tried on a context of its own first: a half-written pair must not spoil the live one.
-            new_context(certificate, key)
-            context.load_cert_chain(certificate, key)
-            taken()
-        except (CertificateUnusable, OSError, ssl.SSLError) as error:
-            log.warning("certificate not renewed", reason=str(error))
-            continue
-        except Exception as error:  # noqa: BLE001 - the outermost edge of the task
-            # Whatever these files do to us, the next ones must be read.
-            log.warning("certificate not renewed", reason=type(error).__name__)
-            continue
-        seen = now
-        log.info("certificate renewed", certificate=str(certificate))
+
+    def load(_: object) -> None:
+        # Tried on a context of its own first: a half-written pair must not spoil the live one.
+        new_context(certificate, key)
+        context.load_cert_chain(certificate, key)
+        taken()
+
+    files = Reloaded(
+        None,
+        lambda: state_of(certificate, key),
+        load,
+        on_change=lambda _: log.info("certificate renewed", certificate=str(certificate)),
+        on_error=lambda reason: log.warning("certificate not renewed", reason=reason),
+        quoted=(CertificateUnusable, OSError),
+    )
+    files.mark_read()
+    await files.follow()
 
 
 async def tell_expiry(certificate: Path) -> None:
@@ -94,16 +92,3 @@ async def tell_expiry(certificate: Path) -> None:
                 since = datetime.fromtimestamp(expires, UTC).isoformat()
                 log.error("certificate expired", certificate=str(certificate), since=since)
         await asyncio.sleep(EXPIRY_SECONDS)
-
-
-def _state(*files: Path) -> tuple[tuple[int, int] | None, ...]:
-    """Return what changes when a file is replaced: its inode and time, or nothing if it is gone."""
-    return tuple(_stat(file) for file in files)
-
-
-def _stat(file: Path) -> tuple[int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from certs.files import Folder, issue_into
-from glasswarden.cluster.objects import Objects, objects_from
+from glasswarden.cluster.client import ApiServer
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.open import open_ledger
+from tests.cluster.api import api_server
 from tests.cluster.applications import by_argocd, by_flux, deployment
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.guard import registered
@@ -79,9 +80,9 @@ class Stand:
             eventually(lambda: is_asked(developer), "the API server to ask")
             yield
 
-    def objects(self, who: str) -> Objects:
+    def objects(self, who: str) -> ApiServer:
         """Return the cluster as *who* sees it, for one thread."""
-        return objects_from(self.cluster.kubeconfig(who))
+        return api_server(self.cluster.kubeconfig(who))
 
     def witnessed(self, namespace: str) -> list[str]:
         """Return the records that the audit log witnesses about objects in *namespace*."""
@@ -110,10 +111,10 @@ def new_stand(cluster: ControlPlane, folder: Path, policy: str = POLICY, ledger:
     return Stand(cluster, folder, address, certificates, account)
 
 
-def is_asked(objects: Objects) -> bool:
+def is_asked(objects: ApiServer) -> bool:
     """Tell whether the webhook was asked about a dry run, and answered."""
     marked = by_flux(deployment("probe", "default"), "shop")
-    warnings = objects.rehearse("/apis/apps/v1/namespaces/default/deployments", marked)
+    warnings = objects.rehearse_create("/apis/apps/v1/namespaces/default/deployments", marked)
     return any("Flux" in warning for warning in warnings)
 
 

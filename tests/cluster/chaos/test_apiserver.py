@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from glasswarden.cluster.client import CONNECT_SECONDS, WATCH_IDLE_SECONDS
+from glasswarden.cluster.client import BRIEF, WATCH_IDLE_SECONDS
 from tests.chaos import Note
 from tests.cluster.chaos.balancer import Balancer
 from tests.cluster.chaos.stand import Stand, deploy, kubeconfig_through, new_stand
@@ -19,7 +19,7 @@ from tests.cluster.kubectl import Caller
 from tests.cluster.retries import eventually
 
 SETTLING_SECONDS = 5
-BOUND_SECONDS = WATCH_IDLE_SECONDS + CONNECT_SECONDS + 3
+BOUND_SECONDS = WATCH_IDLE_SECONDS + BRIEF.connect + 3
 """What docs/operate.md says: silence, a try to connect, and what kubectl takes to ask."""
 MARKS = ("kustomize.toolkit.fluxcd.io/name-", "kustomize.toolkit.fluxcd.io/namespace-")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.cluster.objects import objects_from
 from tests.chaos import Note
+from tests.cluster.api import api_server
 from tests.cluster.applications import deployment
 from tests.cluster.chaos.balancer import Balancer
 from tests.cluster.chaos.stand import Stand, deploy, new_stand
@@ -63,7 +63,7 @@ def test_stopped_webhook_fails_only_guarded_writes_until_it_continues(
 ) -> None:
     others = (
         writing(stand.objects("developer"), namespace, "free"),
-        writing(objects_from(flux_account.kubeconfig), namespace, "reconciled"),
+        writing(api_server(flux_account.kubeconfig), namespace, "reconciled"),
     )
     replica = stand.replica()
     with replica, Balancer() as line:

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from glasswarden.cluster.objects import Forbidden
+from glasswarden.cluster.client import Forbidden
 from glasswarden.ledger.open import migrate_ledger
 from tests.chaos import Note
 from tests.cluster.chaos.stand import Stand, deploy, new_stand

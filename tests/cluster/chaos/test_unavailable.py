@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.cluster.objects import objects_from
 from tests.chaos import Note
+from tests.cluster.api import api_server
 from tests.cluster.applications import by_flux, deployment
 from tests.cluster.chaos.stand import HEAD, Stand, deploy, new_stand
 from tests.cluster.controlplane import ControlPlane
@@ -80,7 +80,7 @@ def test_only_guarded_writes_fail_while_the_webhook_is_unavailable(
 
 def tally_of(caller: Caller, namespace: str, name: str, key: str = "tick") -> Tally:
     """Have *caller* write to a Deployment some times."""
-    tally, write = Tally(), writing(objects_from(caller.kubeconfig), namespace, name, key)
+    tally, write = Tally(), writing(api_server(caller.kubeconfig), namespace, name, key)
     for _ in range(WRITES):
         count(write, tally)
     return tally
@@ -93,7 +93,7 @@ def write_in_kube_system(cluster: ControlPlane, number: int) -> None:
         "metadata": {"name": "chaos", "namespace": "kube-system"},
         "data": {"tick": str(number)},
     }
-    objects_from(cluster.kubeconfig("developer")).apply(
+    api_server(cluster.kubeconfig("developer")).apply(
         "/api/v1/namespaces/kube-system/configmaps/chaos", manifest
     )
 

@@ -18,7 +18,6 @@ from glasswarden.policy.policy import DEFAULT
 
 if TYPE_CHECKING:
     from glasswarden.cluster.client import ApiServer
-    from glasswarden.cluster.objects import Objects
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -64,7 +63,6 @@ def tools_in(folder: Path) -> Tools:
     return Tools(
         Settings(f"sqlite://{path}"),
         cast("ApiServer", None),
-        cast("Objects", None),
         open_sqlite(path),
         SqliteHistory(path),
         lambda: DEFAULT,

@@ -14,7 +14,7 @@ from correlator.service import metrics
 from correlator.service.duties import GRANTS_EVERY, declared_by, new_grants
 from correlator.service.model import Declares, Passed, Settings
 from correlator.still_live import Lookup, NotKnown
-from glasswarden.cluster.client import AlreadyThere, ApiServerError, Forbidden
+from glasswarden.cluster.client import ApiServerError, Conflict, Forbidden
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.policy.policy import DEFAULT
 from tests.correlator.attribution.builders import UID, at
@@ -122,7 +122,7 @@ def test_end_of_a_grant_is_published_once(stage: Stage) -> None:
 
 
 def test_end_published_by_another_replica_is_not_published_again(stage: Stage) -> None:
-    stage.server.failure = AlreadyThere("told")
+    stage.server.failure = Conflict("told")
     stage.passes(END)
     stage.server.failure = None
     stage.passes(at(31))

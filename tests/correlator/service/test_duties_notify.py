@@ -57,7 +57,7 @@ def the_file(folder: Path, receiver: Receiver, more: str = "") -> Path:
 def tools_with(folder: Path, file: Path | None, registered: Registered) -> Tools:
     tools = tools_in(folder)
     settings = replace(tools.settings, notifications=file)
-    return replace(tools, settings=settings, objects=registered)  # type: ignore[arg-type]
+    return replace(tools, settings=settings, server=registered)  # type: ignore[arg-type]
 
 
 def told(receiver: Receiver) -> list[str]:

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from correlator.service.program import Leadership
+from glasswarden.cluster.client import Unreachable
 from glasswarden.cluster.lease import Lease
-from glasswarden.cluster.objects import ClusterUnreachable
 from tests.cluster.retries import eventually
 
 
@@ -26,7 +26,7 @@ class ScriptedObjects:
 
 @pytest.mark.parametrize(
     "failure",
-    [ClusterUnreachable("nobody answers"), OSError(), RecursionError(), TypeError(), ValueError()],
+    [Unreachable("nobody answers"), OSError(), RecursionError(), TypeError(), ValueError()],
     ids=lambda failure: type(failure).__name__,
 )
 def test_error_does_not_end_the_leader_election(failure: Exception) -> None:

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from werkzeug.test import Client
 
 from correlator.service import metrics
-from correlator.service.http import new_pages
 from correlator.service.model import Passed, PolicyUnusable, Tools
 from correlator.service.passes import Passes
 from correlator.service.program import Program, Workshop
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.probes import new_pages
 from tests.correlator.service.builders import MINUTE, NOW, Told, a_finding, tools_in
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def test_unreadable_policy_keeps_the_previous_policy(tools: Tools, shop: Told, d
 
 def test_pages_serve_health_readiness_and_metrics(tools: Tools, shop: Told, duty: Done) -> None:
     program = program_of(tools, shop, duty)
-    pages = new_pages(program).test_client()
+    pages = Client(new_pages(program, metrics.REGISTRY))
     assert pages.get("/healthz").status_code == 200
     unready = pages.get("/readyz")
     assert (unready.status_code, unready.text) == (503, "no pass has ended yet\n")

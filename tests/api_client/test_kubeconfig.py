@@ -1,5 +1,6 @@
 """Kubeconfigs: which credentials they give, and how several of them are one."""
 
+import base64
 import os
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 import yaml
 
 from glasswarden.cluster.client import Access, NoAccess
-from glasswarden.cluster.kubeconfig import ExecCredentials, access_from
+from glasswarden.cluster.kubeconfig import ExecCredentials, ProviderToken, access_from
 
 SERVER = "https://api.example:6443"
 
@@ -73,6 +74,43 @@ def test_unsupported_credentials_are_rejected_with_the_reason(
 ) -> None:
     with pytest.raises(NoAccess, match=why):
         access(tmp_path, user)
+
+
+def provider(token: str) -> dict[str, Any]:
+    return {"auth-provider": {"name": "oidc", "config": {"id-token": token}}}
+
+
+def test_the_token_of_an_oidc_provider_is_had_from_the_official_client(tmp_path: Path) -> None:
+    parts = (b'{"alg": "none"}', b'{"exp": 99999999999}', b"signature")
+    token = ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+    found = access(tmp_path, provider(token)).token
+    assert isinstance(found, ProviderToken)
+    assert found.token() == token
+
+
+def test_an_oidc_provider_without_a_usable_token_is_no_access(tmp_path: Path) -> None:
+    found = access(tmp_path, provider("secret")).token
+    assert isinstance(found, ProviderToken)
+    with pytest.raises(NoAccess, match="auth-provider gave no credentials") as caught:
+        found.token()
+    assert "secret" not in str(caught.value)
+
+
+def test_a_proxy_is_that_of_the_kubeconfig_or_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("https_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://environment:3128")
+    own = {"proxy-url": "http://own:3128"}
+    assert access(tmp_path, {}, **own).proxy == "http://own:3128"
+    assert access(tmp_path, {}).proxy == "http://environment:3128"
+    assert not access(tmp_path, {}, server="https://127.0.0.1:6443").proxy
+    assert not access(tmp_path, {}, server="https://localhost:6443").proxy
+    monkeypatch.setenv("NO_PROXY", "api.example")
+    assert not access(tmp_path, {}).proxy
+    with pytest.raises(NoAccess, match="is not of HTTP"):
+        access(tmp_path, {}, **{"proxy-url": "socks5://own:1080"})
 
 
 @pytest.mark.parametrize(
