@@ -27,6 +27,7 @@ from certs.authority import BACKDATE, names_of
 from certs.files import StateUnreadable
 from certs.rotation import Phase, State, is_due
 from glasswarden.cluster.objects import ClusterError, Forbidden, Object
+from glasswarden.kube.engines import flux
 from glasswarden.ledger.errors import (
     DriverMissing,
     LaterTables,
@@ -211,10 +212,7 @@ SKEW: Final = timedelta(seconds=5)
 """The API server's clock shows whole seconds, and the answer takes its time."""
 
 PROBE: Final = "glasswarden-doctor"
-_MARKS: Final = {
-    "kustomize.toolkit.fluxcd.io/name": PROBE,
-    "kustomize.toolkit.fluxcd.io/namespace": PROBE,
-}
+_MARKS: Final = flux.kustomization_labels(PROBE, PROBE)
 
 
 def examine(

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Iterator
 
+from glasswarden.kube.engines.engine import Detected, Engine
+from glasswarden.kube.engines.registry import BY_NAME
 from glasswarden.policy.matching import names_of
-from glasswarden.policy.policy import CONTROLLERS, DELEGATIONS
-from glasswarden.setup.survey import ArgoCDFound, Stranger, Survey
+from glasswarden.policy.policy import DELEGATIONS
+from glasswarden.setup.survey import Stranger, Survey
 
 HEAD = """\
 # Proposed from a look at the cluster. Read it before you use it: a trusted controller is never
@@ -39,65 +41,40 @@ def _modes(survey: Survey) -> Iterator[str]:
 
 
 def _engines(survey: Survey) -> Iterator[str]:
-    others = [each for each in survey.engines if each not in ("argocd", "flux")]
+    others = [name for name in survey.engines if BY_NAME[name].detect is None]
     if others:
         yield ""
         yield f"# Also found, and guarded with its usual controllers: {', '.join(others)}."
-    argocd, flux = [*_argocd(survey.argocd)], [*_flux(survey)]
-    if survey.argocd:
+    sections = {name: [*_section(BY_NAME[name], each)] for name, each in survey.detected.items()}
+    for name, lines in sections.items():
         yield ""
-        yield f"# Argo CD in {', '.join(each.namespace for each in survey.argocd)}{_usual(argocd)}."
-    if survey.flux or "flux" in survey.engines:
-        yield ""
-        yield f"# Flux{_usual(flux)}."
-    if argocd or flux:
+        yield f"# {survey.detected[name].title}{_usual(lines)}."
+    if any(sections.values()):
         yield "engines:"
-    if argocd:
-        yield "  argocd:"
-        yield from argocd
-    if flux:
-        yield "  flux:"
-        yield from flux
+    for name, lines in sections.items():
+        if lines:
+            yield f"  {name}:"
+            yield from lines
 
 
 def _usual(lines: list[str]) -> str:
     return "" if lines else ", set up as usual: the defaults serve"
 
 
-def _argocd(found: tuple[ArgoCDFound, ...]) -> Iterator[str]:
-    if not found:
-        return
-    first, *rest = found
-    if first.tracking in ("label", "annotation+label"):
-        yield f"    tracking: {first.tracking}  # application.resourceTrackingMethod of argocd-cm"
-    if first.instance_label_key:
-        key = _text(first.instance_label_key)
-        yield f"    instanceLabelKey: {key}  # application.instanceLabelKey of argocd-cm"
-    if first.installation_id and not rest:
-        yield f"    installationID: {_text(first.installation_id)}  # installationID of argocd-cm"
-    controllers = {name: each.namespace for each in found for name in each.controllers}
-    usual = names_of(CONTROLLERS["argocd"])
-    unusual = [name for name in controllers if name not in usual]
+def _section(engine: Engine, detected: Detected) -> Iterator[str]:
+    """Yield what has to be said about *engine*, nothing where the defaults serve."""
+    for setting in detected.changed_settings:
+        yield f"    {setting.key}: {_text(setting.value)}  # {setting.reason}"
+    usual = names_of(engine.controllers)
+    unusual = [each for each in detected.controllers if each.user not in usual]
     if unusual:
         yield "    controllers:"
-        yield from _users(CONTROLLERS["argocd"], "usual")
-        for name in unusual:
-            yield f"      - {_text(name)}  # Argo CD in {controllers[name]}"
+        yield from (_user(name, "usual") for name in engine.controllers)
+        yield from (_user(each.user, each.reason) for each in unusual)
 
 
-def _flux(survey: Survey) -> Iterator[str]:
-    usual = names_of(CONTROLLERS["flux"])
-    unusual = [name for name in survey.flux if name not in usual]
-    tenants = [name for name in survey.tenants if name not in usual]
-    if unusual or tenants:
-        yield "    controllers:"
-        yield from _users(CONTROLLERS["flux"], "usual")
-        yield from _users(unusual, "a Deployment of part-of=flux runs as this")
-        yield from _users(tenants, "spec.serviceAccountName of a Kustomization or HelmRelease")
-
-
-def _users(names: tuple[str, ...] | list[str], reason: str) -> list[str]:
-    return [f"      - {_text(name)}  # {reason}" for name in names]
+def _user(name: str, reason: str) -> str:
+    return f"      - {_text(name)}  # {reason}"
 
 
 def _delegations(survey: Survey) -> Iterator[str]:

@@ -3,12 +3,7 @@
 import pytest
 
 from glasswarden.kube.engines.engine import Owner
-from glasswarden.kube.engines.registry import (
-    DEFAULT_ENGINES,
-    OPTIONAL_ENGINES,
-    RECONCILERS,
-    reconciler_of,
-)
+from glasswarden.kube.engines.registry import reconciler_of
 from glasswarden.kube.objects import Ref
 
 
@@ -48,7 +43,3 @@ def test_a_kind_of_the_same_name_or_group_is_not_one(group: str, kind: str) -> N
 def test_a_cluster_scoped_one_has_no_namespace() -> None:
     ref = Ref("config.projectsveltos.io", "v1beta1", "ClusterProfile", "", "base")
     assert reconciler_of(ref) == Owner("sveltos", "base", None, "ClusterProfile")
-
-
-def test_every_engine_named_here_exists() -> None:
-    assert set(RECONCILERS) <= {engine.name for engine in DEFAULT_ENGINES + OPTIONAL_ENGINES}
