@@ -1,6 +1,7 @@
 """A policy to begin with, from what a survey found; every line says why it is there. Pure."""
 
 import json
+import re
 from collections.abc import Iterator
 
 from glasswarden.kube.engines.engine import Detected, Engine
@@ -15,6 +16,10 @@ HEAD = """\
 apiVersion: glasswarden.io/v1
 kind: Policy
 """
+
+_PLAIN = re.compile("[A-Za-z]([A-Za-z0-9:+-]*[A-Za-z0-9])?")
+_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+"""Words that YAML does not read as text."""
 
 
 def propose(survey: Survey) -> str:
@@ -113,5 +118,5 @@ def _question(stranger: Stranger) -> Iterator[str]:
 
 
 def _text(value: str) -> str:
-    """Return *value* as YAML; a JSON string is one."""
-    return value if value.replace("-", "").replace(":", "").isalnum() else json.dumps(value)
+    """Return *value* as YAML: plain where it is then read as the same text, or as in JSON."""
+    return value if _PLAIN.fullmatch(value) and value.lower() not in _WORDS else json.dumps(value)

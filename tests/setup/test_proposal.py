@@ -36,6 +36,8 @@ def proposed(survey: Survey) -> Policy:
         pytest.param(by_flux((user_of("flux-system", "helm-controller"),)), id="usual Flux"),
         pytest.param(Survey(engines=("fleet", "kapp"), autoscalers=3, by_people=2), id="others"),
         pytest.param(by_argocd(Installation("a", "some: [thing", "x: y#")), id="odd text"),
+        pytest.param(by_argocd(Installation("a", "label", "Yes", "123")), id="text like a number"),
+        pytest.param(by_argocd(Installation("a", "label", "x", "eu:")), id="text like a key"),
         pytest.param(Survey(unread=("GET /x: forbidden",)), id="unread"),
     ],
 )
