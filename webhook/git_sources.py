@@ -8,11 +8,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final
+from urllib.parse import quote
 
 import structlog
 
 from glasswarden.cluster.client import ApiServer, ApiServerError
-from glasswarden.kube.engines.engine import GitSource, Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.kube.engines.registry import BY_NAME
 from glasswarden.policy.policy import Policy, users_of
 
@@ -33,12 +34,12 @@ class Sources:
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
-        self._known: dict[Owner, tuple[float, GitSource | None]] = {}
+        self._known: dict[Owner, tuple[float, GitLocation | None]] = {}
         """Each owner's source, and until when it need not be looked up again; the oldest first."""
         self._waiting: set[Owner] = set()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sources")
 
-    def known(self, owner: Owner) -> GitSource | None:
+    def known(self, owner: Owner) -> GitLocation | None:
         """Return *owner*'s source if it is known by now; have it looked up if it is not."""
         fresh_until, source = self._known.get(owner, (0.0, None))
         if time.monotonic() > fresh_until and self._may_wait(owner):
@@ -64,7 +65,7 @@ class Sources:
             self._remember(owner, source, lasts)
             self._waiting.discard(owner)
 
-    def _remember(self, owner: Owner, source: GitSource | None, lasts: float) -> None:
+    def _remember(self, owner: Owner, source: GitLocation | None, lasts: float) -> None:
         """Keep what was found, in place of what was found longest ago where there is too much."""
         self._known.pop(owner, None)
         while len(self._known) >= MOST:
@@ -87,9 +88,17 @@ def located(owner: Owner, policy: Policy) -> Owner:
     return replace(owner, namespace=engine.home_namespace)
 
 
-def source_of(owner: Owner, server: ApiServer) -> GitSource | None:
+def source_of(owner: Owner, server: ApiServer) -> GitLocation | None:
     """Return where *owner* is described. Blocks."""
     engine = BY_NAME.get(owner.engine)
-    if engine is None or engine.git_source is None:
+    if engine is None or engine.git_location is None:
         return None
-    return engine.git_source(owner, server.get)
+    return engine.git_location(owner, lambda *place: server.get(_path(*place)))
+
+
+def _path(api: str, namespace: str, resource: str, name: str) -> str:
+    """Return the path of an object; names come from marks, which anybody may have written."""
+    if {namespace, name} & {"", ".", ".."}:
+        raise LookupError(f"nothing is called {name!r} in {namespace!r}")
+    place, own = quote(namespace, safe=""), quote(name, safe="")
+    return f"/apis/{api}/namespaces/{place}/{resource}/{own}"

@@ -1,8 +1,8 @@
-"""The rules of one cluster, made ready to be asked about every write.
+"""`Policy`: the rules of one cluster, in the form in which every write is checked against them.
 
-What serves with no policy at all: the usual reconcilers, the usual owners of single fields.
-
-Where the guard has no say: a webhook that can stop the cluster can stop its own recovery.
+`policy_of` makes one from a policy document, the registry of engines and the usual owners of single
+fields. Also the namespaces where the guard has no say, because a webhook that can stop the cluster
+can stop its own recovery. Nothing here reads a file or a cluster.
 """
 
 import hashlib

@@ -1,6 +1,7 @@
-"""Looking at a cluster: which engines there are, how they are set up, and who else writes.
+"""The survey of a cluster: which engines it has, how they are set up, and who else writes.
 
-Only reads, and no Secret among them. What may not be read is noted and left out.
+How an engine is found is the engine's own to know. A survey only reads, and reads no Secret; what
+it may not read is noted and left out.
 """
 
 from collections import Counter, defaultdict

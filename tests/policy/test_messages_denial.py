@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasswarden.kube.engines.engine import GitSource, Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.types import Actor, Operation
 from glasswarden.policy.write import Write
@@ -26,7 +26,7 @@ def test_it_names_the_owner_the_fields_and_the_way() -> None:
 
 
 def test_it_names_the_repository_where_that_is_known() -> None:
-    source = GitSource("https://git.example/shop.git", "deploy/prod", "main")
+    source = GitLocation("https://git.example/shop.git", "deploy/prod", "main")
     assert (
         "\nChange it in https://git.example/shop.git at main, path deploy/prod instead.\n"
     ) in message(a_write(source=source))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from glasswarden.cluster.client import NotFound
-from glasswarden.kube.engines.engine import GitSource, Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.policy.policy import DEFAULT
 from tests.ledger.builders import KEYS
 from tests.policy.builders import a_policy
@@ -24,7 +24,7 @@ from webhook.reloading import Rules
 
 KUSTOMIZATIONS = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations"
 SHOP = Owner("flux", "shop", "flux-system", "Kustomization")
-REPOSITORY = GitSource("https://git.example/shop", "deploy", "main")
+REPOSITORY = GitLocation("https://git.example/shop", "deploy", "main")
 
 
 class Objects:

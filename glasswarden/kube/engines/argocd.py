@@ -22,12 +22,11 @@ from glasswarden.kube.engines.engine import (
     DriftedField,
     Engine,
     GetObject,
-    GitSource,
+    GitLocation,
     Mark,
     Owner,
     Setting,
     Subject,
-    object_path,
     service_accounts,
 )
 from glasswarden.kube.engines.helm import is_helm_hook
@@ -242,13 +241,13 @@ def _mapping(value: object) -> Object:
 # -- where Git is named
 
 
-def _git_source(owner: Owner, get: GetObject) -> GitSource | None:
+def _git_location(owner: Owner, get: GetObject) -> GitLocation | None:
     if owner.kind != APPLICATION:
         return None
-    place = owner.namespace or NAMESPACE, "applications", owner.app
-    spec = get(object_path("argoproj.io/v1alpha1", *place))["spec"]
+    place = owner.namespace or NAMESPACE
+    spec = get("argoproj.io/v1alpha1", place, "applications", owner.app)["spec"]
     source: dict[str, Any] = spec.get("source") or spec["sources"][0]
-    return GitSource(source["repoURL"], source.get("path", ""), source.get("targetRevision", ""))
+    return GitLocation(source["repoURL"], source.get("path", ""), source.get("targetRevision", ""))
 
 
 # -- how it is set up
@@ -397,7 +396,7 @@ _BASE: Final = Engine(
     diverts=is_diverted,
     options=ArgoCD,
     configure=argocd,
-    git_source=_git_source,
+    git_location=_git_location,
     home_namespace=NAMESPACE,
     detect=_detect,
     drift=Drift(

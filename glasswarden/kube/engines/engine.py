@@ -9,7 +9,6 @@ the caller passes the function that reads it.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
-from urllib.parse import quote
 
 from glasswarden.kube.engines import settings
 from glasswarden.kube.objects import Object, Ref, annotations_of, labels_of, ref_of
@@ -85,7 +84,7 @@ class CelClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class GitSource:
+class GitLocation:
     """Where in Git an application is described."""
 
     repository: str
@@ -93,8 +92,8 @@ class GitSource:
     revision: str = ""
 
 
-GetObject: TypeAlias = Callable[[str], Object]
-"""Returns the object at a path of the API server."""
+GetObject: TypeAlias = Callable[[str, str, str, str], Object]
+"""Reads an object by API version with its group, namespace, resource and name."""
 
 
 class ClusterReader(Protocol):
@@ -244,7 +243,7 @@ class Engine:
     configure: "Callable[[settings.Engine], Engine] | None" = None
     """Returns the engine for other settings than the default ones."""
 
-    git_source: Callable[[Owner, GetObject], GitSource | None] | None = None
+    git_location: Callable[[Owner, GetObject], GitLocation | None] | None = None
     """Reads where an owner is described in Git. Raises what the reader raises, or `LookupError`."""
     home_namespace: str = ""
     """Where owners are whose marks name no namespace, unless its controllers are elsewhere."""
@@ -266,14 +265,6 @@ def subject_of(obj: Object) -> Subject:
 def service_accounts(namespace: str, *names: str) -> tuple[str, ...]:
     """Return the user names of service accounts."""
     return tuple(f"system:serviceaccount:{namespace}:{name}" for name in names)
-
-
-def object_path(api: str, namespace: str, resource: str, name: str) -> str:
-    """Return the path of an object; names come from marks, which anybody may have written."""
-    if {namespace, name} & {"", ".", ".."}:
-        raise LookupError(f"nothing is called {name!r} in {namespace!r}")
-    place, own = quote(namespace, safe=""), quote(name, safe="")
-    return f"/apis/{api}/namespaces/{place}/{resource}/{own}"
 
 
 def first_annotation(obj: Object, *wanted: tuple[str, str]) -> str:

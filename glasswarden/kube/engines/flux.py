@@ -16,11 +16,10 @@ from glasswarden.kube.engines.engine import (
     DriftedField,
     Engine,
     GetObject,
-    GitSource,
+    GitLocation,
     Mark,
     Owner,
     Subject,
-    object_path,
     service_accounts,
 )
 from glasswarden.kube.engines.helm import is_helm_hook
@@ -68,18 +67,17 @@ def _claim(subject: Subject) -> Owner | None:
     return None
 
 
-def _git_source(owner: Owner, get: GetObject) -> GitSource | None:
+def _git_location(owner: Owner, get: GetObject) -> GitLocation | None:
     if owner.kind != KUSTOMIZATION:
         return None
     home = owner.namespace or ""
-    own = object_path(f"{_KUSTOMIZE_GROUP}/v1", home, "kustomizations", owner.app)
-    spec = get(own)["spec"]
+    spec = get(f"{_KUSTOMIZE_GROUP}/v1", home, "kustomizations", owner.app)["spec"]
     reference = spec["sourceRef"]
     place = reference.get("namespace", home), _SOURCES[reference["kind"]], reference["name"]
-    repository = get(object_path(f"{_SOURCE_GROUP}/v1", *place))["spec"]
+    repository = get(f"{_SOURCE_GROUP}/v1", *place)["spec"]
     url = repository.get("url") or repository.get("endpoint", "")
     branch = repository.get("ref", {}).get("branch", "")
-    return GitSource(url, spec.get("path", "").removeprefix("./"), branch)
+    return GitLocation(url, spec.get("path", "").removeprefix("./"), branch)
 
 
 # -- how it is set up
@@ -249,7 +247,7 @@ ENGINE: Final = Engine(
         }
     ),
     suspensions=(path_of("spec", "suspend"),),
-    git_source=_git_source,
+    git_location=_git_location,
     detect=_detect,
     drift=Drift(
         field_managers=frozenset({"kustomize-controller", "helm-controller", "flux-operator"}),

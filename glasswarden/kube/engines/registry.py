@@ -6,15 +6,17 @@ How to add an engine:
    and claim are required; `engine` describes the rest, and each part that is left out has a safe
    default. `kapp` is a small example, `flux` a complete one.
 2. Import the module below and add its `ENGINE` to `ENGINES`.
-3. Add an object that it owns to the examples of `tests/kube/engines/test_engines.py`, and the
-   engine to the table in `docs/policy.md`. Renew `docs/policy.schema.json` with
-   `glasswarden policy schema`.
-4. Only if it looks up Git for the denial (`git_source`): allow the webhook to read those kinds in
-   `manifests/base/rbac-webhook.yaml`. A test names the rule that is missing.
+3. Add an object that it owns to `EXAMPLES` in `tests/kube/engines/test_contract.py`, and copies of
+   its marks to `NOT_OWNED` in `test_engines.py`. Run `pytest tests/kube/engines`.
+4. Renew the published schema: `glasswarden policy schema > docs/policy.schema.json`.
+5. Only if the denial looks up Git (`git_location`): let the webhook read those kinds, in
+   `manifests/base/rbac-webhook.yaml`. The contract test fails without a rule.
 
-Everything else follows from these two lines: the guard, the trusted controllers, the conditions of
-the webhooks, the fallback policy, the policy file with its schema, messages, drift, and the setup.
-`tests/kube/engines/test_contract.py` adds an engine in this way and tries all of it.
+The program needs the first two steps only. The guard, the trusted controllers, the conditions of
+the webhooks, the fallback policy, the policy file with its schema, the messages, drift and the
+setup read the registry; `test_contract.py` adds an engine in this way and tries all of them, and
+`test_names.py` finds code that names an engine elsewhere. Reading what an engine reports about
+itself (`correlator/sources`) is optional, and apart.
 
 Nothing here reads from a cluster: ownership is what an object says of itself, and a mark that was
 evidently copied from another object is not ownership. An engine's own objects are guarded whether
