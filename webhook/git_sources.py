@@ -7,15 +7,15 @@ for an application may have to do without; later ones know.
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import structlog
 
 from glasswarden.cluster.client import ApiServer, ApiServerError
-from glasswarden.kube.engines.engine import Owner
-from glasswarden.policy.policy import CONTROLLERS, Policy
-from glasswarden.policy.write import Source
+from glasswarden.kube.engines.engine import GitLocation, Owner
+from glasswarden.kube.engines.registry import BY_NAME
+from glasswarden.policy.policy import Policy, users_of
 
 FRESH_SECONDS: Final = 300.0
 RETRY_SECONDS: Final = 10.0
@@ -23,16 +23,8 @@ MOST: Final = 10_000
 """Applications that are remembered: more than any cluster has, less than memory."""
 WAITING: Final = 100
 """Look-ups that may wait for their turn: names on forged marks have no end."""
-ARGOCD_NAMESPACE: Final = "argocd"
-"""Where Applications are whose marks name no namespace, unless its controllers are elsewhere."""
 
 _ACCOUNT: Final = "system:serviceaccount:"
-
-_FLUX_SOURCES: Final = {
-    "GitRepository": "gitrepositories",
-    "OCIRepository": "ocirepositories",
-    "Bucket": "buckets",
-}
 
 log = structlog.get_logger()
 
@@ -42,12 +34,12 @@ class Sources:
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
-        self._known: dict[Owner, tuple[float, Source | None]] = {}
+        self._known: dict[Owner, tuple[float, GitLocation | None]] = {}
         """Each owner's source, and until when it need not be looked up again; the oldest first."""
         self._waiting: set[Owner] = set()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sources")
 
-    def known(self, owner: Owner) -> Source | None:
+    def known(self, owner: Owner) -> GitLocation | None:
         """Return *owner*'s source if it is known by now; have it looked up if it is not."""
         fresh_until, source = self._known.get(owner, (0.0, None))
         if time.monotonic() > fresh_until and self._may_wait(owner):
@@ -73,7 +65,7 @@ class Sources:
             self._remember(owner, source, lasts)
             self._waiting.discard(owner)
 
-    def _remember(self, owner: Owner, source: Source | None, lasts: float) -> None:
+    def _remember(self, owner: Owner, source: GitLocation | None, lasts: float) -> None:
         """Keep what was found, in place of what was found longest ago where there is too much."""
         self._known.pop(owner, None)
         while len(self._known) >= MOST:
@@ -82,50 +74,30 @@ class Sources:
 
 
 def located(owner: Owner, policy: Policy) -> Owner:
-    """Return *owner* with a namespace: an Application without one is where Argo CD itself is.
+    """Return *owner* with a namespace, where its engine's marks leave out the engine's own.
 
-    That is the namespace of the first of its controllers that has a name of one.
+    That is the namespace of the first of its controllers that is a service account.
     """
-    if owner.kind != "Application" or owner.namespace:
+    engine = BY_NAME.get(owner.engine)
+    if engine is None or not engine.home_namespace or owner.namespace:
         return owner
-    chosen = policy.document.engines.argocd.controllers
-    for name in CONTROLLERS["argocd"] if chosen is None else chosen:
+    for name in users_of(engine, policy.document):
         account = name.removeprefix(_ACCOUNT).split(":")
         if name.startswith(_ACCOUNT) and "*" not in account[0]:
             return replace(owner, namespace=account[0])
-    return replace(owner, namespace=ARGOCD_NAMESPACE)
+    return replace(owner, namespace=engine.home_namespace)
 
 
-def source_of(owner: Owner, server: ApiServer) -> Source | None:
+def source_of(owner: Owner, server: ApiServer) -> GitLocation | None:
     """Return where *owner* is described. Blocks."""
-    if owner.kind == "Application":
-        return _of_application(owner, server)
-    if owner.kind == "Kustomization":
-        return _of_kustomization(owner, server)
-    return None
+    engine = BY_NAME.get(owner.engine)
+    if engine is None or engine.git_location is None:
+        return None
+    return engine.git_location(owner, lambda *place: server.get(_path(*place)))
 
 
-def _of_application(owner: Owner, server: ApiServer) -> Source:
-    place = owner.namespace or ARGOCD_NAMESPACE, "applications", owner.app
-    spec = server.get(_url("argoproj.io/v1alpha1", *place))["spec"]
-    source: dict[str, Any] = spec.get("source") or spec["sources"][0]
-    return Source(source["repoURL"], source.get("path", ""), source.get("targetRevision", ""))
-
-
-def _of_kustomization(owner: Owner, server: ApiServer) -> Source:
-    home = owner.namespace or ""
-    own = _url("kustomize.toolkit.fluxcd.io/v1", home, "kustomizations", owner.app)
-    spec = server.get(own)["spec"]
-    reference = spec["sourceRef"]
-    place = reference.get("namespace", home), _FLUX_SOURCES[reference["kind"]], reference["name"]
-    repository = server.get(_url("source.toolkit.fluxcd.io/v1", *place))["spec"]
-    url = repository.get("url") or repository.get("endpoint", "")
-    branch = repository.get("ref", {}).get("branch", "")
-    return Source(url, spec.get("path", "").removeprefix("./"), branch)
-
-
-def _url(api: str, namespace: str, resource: str, name: str) -> str:
-    """Return where an object is; names come from marks, which anybody may have written."""
+def _path(api: str, namespace: str, resource: str, name: str) -> str:
+    """Return the path of an object; names come from marks, which anybody may have written."""
     if {namespace, name} & {"", ".", ".."}:
         raise LookupError(f"nothing is called {name!r} in {namespace!r}")
     place, own = quote(namespace, safe=""), quote(name, safe="")

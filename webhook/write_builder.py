@@ -5,7 +5,7 @@ from typing import Final
 from glasswarden.keys.ring import Ring
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.engines.engine import Owner
-from glasswarden.kube.engines.registry import owner_of
+from glasswarden.kube.engines.registry import BY_NAME, owner_of
 from glasswarden.kube.hold import scaled_against_owner
 from glasswarden.kube.objects import (
     Object,
@@ -17,7 +17,6 @@ from glasswarden.kube.objects import (
     metadata_of,
     ref_of,
 )
-from glasswarden.kube.verbs import diverts
 from glasswarden.policy.breakglass.annotations import (
     EMPTY,
     Glass,
@@ -69,7 +68,7 @@ def write_of(
         owner=owner,
         steers=reconciler is not None,
         marked=marked is not None,
-        diverts=reconciler is not None and _diverts(subject, request),
+        diverts=reconciler is not None and _diverts(reconciler, subject, request),
         labels=labels_of(subject),
         terminating="deletionTimestamp" in metadata_of(subject),
         controlled=has_controller(subject),
@@ -108,8 +107,8 @@ def _same_marks(old: Object, new: Object) -> bool:
     return labels_of(old) == labels_of(new) and annotations_of(old) == annotations_of(new)
 
 
-def _diverts(subject: Object, request: Request) -> bool:
-    return diverts(subject, (request.object or {}).get("operation"))
+def _diverts(reconciler: Owner, subject: Object, request: Request) -> bool:
+    return BY_NAME[reconciler.engine].diverts(subject, request.object or {})
 
 
 def _changes(request: Request, manager: str) -> tuple[Change, ...]:

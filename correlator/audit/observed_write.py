@@ -14,10 +14,10 @@ from enum import StrEnum
 from typing import Final
 
 from correlator.attribution.link import Link, State
-from correlator.classify.advice import kubectl
 from correlator.finding import Cause, Class, Finding, Response, Verdict, time_as_text
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.notation import kubectl
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, Path, are_nested
 

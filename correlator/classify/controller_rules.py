@@ -27,12 +27,11 @@ import shlex
 from typing import Final
 
 from correlator.classify.advice import (
-    argocd_rule,
     costly,
+    engine_rule,
     holders,
     ignore_rule,
     is_explained,
-    kubectl,
     removal,
     status_of,
     writer,
@@ -43,6 +42,8 @@ from correlator.detector.managers import is_kubernetes, is_person, managers_for
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.diff import Change, is_covered
+from glasswarden.kube.engines.registry import ENGINES, drift_of
+from glasswarden.kube.notation import kubectl
 from glasswarden.kube.paths import REPLICAS, Select
 from glasswarden.kube.patterns import parse_pattern
 from glasswarden.kube.schema import shape_of
@@ -90,8 +91,8 @@ def _is_within(replicas: Value, fewest: int, most: int) -> bool:
 
 def _judge_autoscaler(finding: Finding, _: Scene) -> Verdict:
     advice = [removal(finding)] if finding.declared is not ABSENT else []
-    if finding.owner is not None and finding.owner.engine == "argocd":
-        advice.append(argocd_rule(finding.ref, finding.field))
+    if finding.owner is not None and drift_of(finding.owner.engine).ignores_declared_fields:
+        advice.append(engine_rule(finding))
     return Verdict(
         Class.CONTROLLER_MANAGED,
         Cause.CONTROLLER,
@@ -286,7 +287,7 @@ def _judge_deployed(finding: Finding, _: Scene) -> Verdict:
 DEPLOYED = Rule("deployed", _is_deployed, _judge_deployed)
 
 
-_SEEN_BY_US: Final = frozenset({"git", "flux", "argocd", "argocd-api"})
+_SEEN_BY_US: Final = frozenset({"git"}).union(*(engine.drift.sources for engine in ENGINES))
 
 
 def _is_imported(finding: Finding, _: Scene) -> bool:

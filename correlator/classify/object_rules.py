@@ -11,11 +11,12 @@ A reconciler that does not follow Git: suspended, failing, or behind.
 
 from typing import Final
 
-from correlator.classify.advice import is_explained, kubectl, revert_command
+from correlator.classify.advice import is_explained, revert_command
 from correlator.classify.rule import Rule, Scene
 from correlator.detector.orphans import PrunePlan, prune_plan
 from correlator.finding import Cause, Class, Finding, Response, Verdict
-from glasswarden.kube.engines.registry import reconciler_of
+from glasswarden.kube.engines.registry import BY_NAME, ENGINES, reconciler_of
+from glasswarden.kube.notation import kubectl
 from glasswarden.kube.paths import path_of
 
 
@@ -138,11 +139,8 @@ def _why(finding: Finding) -> str:
 MISSING = Rule("missing", _is_missing, _judge_missing)
 
 
-_SOURCES: Final = frozenset({"flux", "argocd"})
-_SUSPENDED: Final = (
-    path_of("spec", "suspend"),
-    path_of("metadata", "annotations", "argocd.argoproj.io/skip-reconcile"),
-)
+_SOURCES: Final = frozenset(BY_NAME)
+_SUSPENDED: Final = frozenset(path for engine in ENGINES for path in engine.suspensions)
 
 
 def _is_reconciler(finding: Finding, _: Scene) -> bool:

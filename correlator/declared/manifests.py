@@ -19,31 +19,25 @@ import msgspec
 from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from correlator.finding import Incomplete
 from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.registry import ENGINES, drift_of
 from glasswarden.kube.objects import Object, annotations_of, metadata_of
-
-_ARGOCD: Final = "argocd.argoproj.io/hook"
-_HELM: Final = "helm.sh/hook"
-_CRD_HOOKS: Final = frozenset({"crd-install"})
 
 
 def is_hook(obj: Object, owner: Owner | None) -> bool:
-    """Tell whether *owner*, or whoever it may be where it is not known, takes *obj* for a hook.
+    """Return whether *owner* creates *obj* only around a sync.
 
-    Argo CD knows Helm's hooks too; other engines apply them like anything else.
+    Where the owner is not known: whether any engine would.
     """
-    if owner is None or owner.engine == "argocd":
-        return _is_argocds(obj) or is_helm_hook(obj)
-    return (owner.engine == "helm" or owner.kind == "HelmRelease") and is_helm_hook(obj)
+    if owner is not None:
+        return drift_of(owner.engine).is_hook(obj, owner.kind)
+    return any(engine.drift.is_hook(obj, "") for engine in ENGINES)
 
 
-def is_helm_hook(obj: Object) -> bool:
-    """Tell whether Helm takes *obj* for a hook."""
-    hooks = annotations_of(obj).get(_HELM)
-    return isinstance(hooks, str) and bool(set(hooks.split(",")) - _CRD_HOOKS)
-
-
-def _is_argocds(obj: Object) -> bool:
-    return bool(annotations_of(obj).get(_ARGOCD))
+def leaves_alone(manifest: Object, owner: Owner | None) -> str:
+    """Return why *owner*, or any engine without one, does not update the object of *manifest*."""
+    drifts = [drift_of(owner.engine)] if owner else [engine.drift for engine in ENGINES]
+    kind = owner.kind if owner else ""
+    return next(filter(None, (each.leaves_alone(manifest, kind) for each in drifts)), "")
 
 
 _SEPARATOR: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)

@@ -18,8 +18,9 @@ from typing import Final
 
 from correlator.declared.errors import DeclaredUnreadable, ProgramMissing
 from correlator.declared.git import find_program, output_of
-from correlator.declared.manifests import Manifests, is_helm_hook, joined, parse_documents
+from correlator.declared.manifests import Manifests, joined, parse_documents
 from correlator.finding import Incomplete
+from glasswarden.kube.engines.helm import is_helm_hook
 
 _FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 

@@ -22,7 +22,7 @@ from correlator.detector.managers import Managers, Party, managers_for
 from correlator.finding import Finding, latest_of, parse_time
 from glasswarden.kube.compare import ABSENT, Value, value_after, value_at
 from glasswarden.kube.diff import without_noise
-from glasswarden.kube.engines.registry import owner_of
+from glasswarden.kube.engines.registry import ENGINES, owner_of
 from glasswarden.kube.managed_fields import (
     Entry,
     FieldsV1,
@@ -114,13 +114,8 @@ def _number(items: Any, step: Select | Member) -> int | None:  # noqa: ANN401 - 
 
 _MARKED: Final = frozenset({"labels", "annotations"})
 
-_DOMAINS: Final = (
-    "argocd.argoproj.io", "configmanagement.gke.io", "configsync.gke.io", "config.k8s.io",
-    "fleet.cattle.io", "helm.toolkit.fluxcd.io", "kapp.k14s.io", "kustomize.toolkit.fluxcd.io",
-    "meta.helm.sh", "objectset.rio.cattle.io", "projectsveltos.io", "pulumi.com",
-)  # fmt: skip
-_KEYS: Final = frozenset({"app.kubernetes.io/instance", "app.kubernetes.io/managed-by"})
-"""Argo CD tracks by the one where it is told to; Helm, Pulumi and Config Sync put the other."""
+_DOMAINS: Final = frozenset(domain for engine in ENGINES for domain in engine.drift.domains)
+_KEYS: Final = frozenset(key for engine in ENGINES for key in engine.drift.keys)
 
 
 def is_engines_own(path: Path, marks: frozenset[tuple[str, str]]) -> bool:

@@ -3,37 +3,22 @@
 Managers' names are chosen by whoever writes, so this sorts what is seen; it proves nothing.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
 from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.registry import ENGINES, drift_of
 from glasswarden.kube.managed_fields import Entry
 from glasswarden.policy.policy import Policy
 
-_APPLIERS: Final[Mapping[str, frozenset[str]]] = {
-    "argocd": frozenset({"argocd-controller", "argocd-application-controller"}),
-    "flux": frozenset({"kustomize-controller", "helm-controller", "flux-operator"}),
-    "configsync": frozenset({"configsync.gke.io", "configsync", "reconciler"}),
-    "fleet": frozenset({"fleetagent", "fleet-agent", "rancher"}),
-    "kapp": frozenset({"kapp", "kapp-server-side-apply", "kapp-controller"}),
-    "sveltos": frozenset({"addon-controller", "application/apply-patch"}),
-    "helm": frozenset({"helm"}),
-    "pulumi": frozenset({"pulumi", "pulumi-kubernetes"}),
-}
-"""The names under which each engine writes what Git declares."""
-
-_USUAL: Final = {
-    "Application": "argocd-controller",
-    "Kustomization": "kustomize-controller",
-    "HelmRelease": "helm-controller",
-}
-
 _DEPLOYERS: Final = frozenset(
-    {"kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "helm", "before-first-apply"}
-)
-"""Where no engine owns an object: the names under which it is deployed as a whole."""
+    {"kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "before-first-apply"}
+).union(*(engine.drift.field_managers for engine in ENGINES if not engine.controllers))
+"""Where no engine owns an object: the names under which it is deployed as a whole.
+
+An engine without a controller deploys from a command line.
+"""
 
 _KUBERNETES: Final = frozenset(
     {
@@ -44,12 +29,11 @@ _KUBERNETES: Final = frozenset(
 
 _PEOPLE: Final = frozenset(
     {
-        "argocd", "argocd-server", "headlamp", "helm", "k9s", "kubectl", "kustomize", "lens",
-        "node-fetch", "oc", "openlens", "rancher", "terraform", "HashiCorp",
+        "headlamp", "k9s", "kubectl", "kustomize", "lens", "node-fetch", "oc", "openlens",
+        "rancher", "terraform", "HashiCorp",
     }
-)  # fmt: skip
-"""Programs that write when a person tells them to. `argocd-server` is Argo CD's web UI, or `argocd`
-where its program is called so; `node-fetch` is what Lens and others call themselves."""
+).union(*(engine.drift.people for engine in ENGINES))  # fmt: skip
+"""Programs that a person runs; `node-fetch` is what Lens and others call themselves."""
 
 
 class Party(Enum):
@@ -89,7 +73,7 @@ def managers_for(owner: Owner | None, policy: Policy) -> Managers:
     accounts = controllers.exact if controllers is not None else frozenset[str]()
     # A program that names no manager is known by its own name, and so is its account, mostly.
     named = frozenset(account.rpartition(":")[2] for account in accounts)
-    return Managers(_APPLIERS.get(owner.engine, frozenset()) | named)
+    return Managers(drift_of(owner.engine).field_managers | named)
 
 
 def keepers_for(owner: Owner | None, policy: Policy) -> frozenset[str]:
@@ -104,7 +88,7 @@ def may_write(entry: Entry) -> bool:
 
 def applier_of(owner: Owner | None) -> str:
     """Return the name under which *owner*'s engine usually applies; empty where it is not known."""
-    return _USUAL.get(owner.kind or owner.engine, "") if owner else ""
+    return drift_of(owner.engine).appliers.get(owner.kind, "") if owner else ""
 
 
 def is_person(manager: str) -> bool:

@@ -12,21 +12,9 @@ from correlator.finding import Finding
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import without_noise
 from glasswarden.kube.engines.engine import Owner
-from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of, ref_of
+from glasswarden.kube.engines.registry import ENGINES
+from glasswarden.kube.objects import Object, metadata_of, ref_of
 from glasswarden.kube.paths import ROOT
-
-_DISABLED: Final = (
-    ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
-    ("kustomize.toolkit.fluxcd.io/reconcile", "disabled"),
-    ("helm.sh/resource-policy", "keep"),
-    ("client.lifecycle.config.k8s.io/deletion", "detach"),
-    ("kapp.k14s.io/delete-strategy", "orphan"),
-)
-"""Annotations that tell an engine to leave an object alone."""
-
-_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_ARGOCD_OPTIONS: Final = "argocd.argoproj.io/sync-options"
-_ARGOCD_KEEP: Final = frozenset({"Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm"})
 
 _DATA: Final = frozenset(
     {"CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim"}
@@ -71,20 +59,5 @@ def prune_plan(orphan: Finding) -> PrunePlan:
     )
 
 
-def is_made_once(manifest: Object) -> bool:
-    """Tell whether Flux applies *manifest* only where there is no such object."""
-    marks = (annotations_of(manifest), labels_of(manifest))
-    return any(str(each.get(f"{_FLUX}ssa", "")).lower() == "ifnotpresent" for each in marks)
-
-
 def _kept_by(live: Object) -> str:
-    annotations, labels = annotations_of(live), labels_of(live)
-    for key, value in _DISABLED:
-        # Flux takes a label for it too (`AnyInMetadata` in its ssa package).
-        marks = (annotations, labels) if key.startswith(_FLUX) else (annotations,)
-        if any(str(each.get(key, "")).lower() == value for each in marks):
-            return f"{key}: {value}"
-    options = {each.strip() for each in str(annotations.get(_ARGOCD_OPTIONS, "")).split(",")}
-    if kept := sorted(options & _ARGOCD_KEEP):
-        return f"{_ARGOCD_OPTIONS}: {kept[0]}"
-    return ""
+    return next(filter(None, (engine.drift.keeps(live) for engine in ENGINES)), "")

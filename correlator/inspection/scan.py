@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from correlator.classify.rule import Scene
-from correlator.declared.manifests import Declared, Manifests, is_hook
+from correlator.declared.manifests import Declared, Manifests, is_hook, leaves_alone
 from correlator.detector.detect import Detector, declared_form
-from correlator.detector.orphans import is_made_once, orphaned
+from correlator.detector.orphans import orphaned
 from correlator.detector.rollouts import is_rolling_out
 from correlator.finding import Finding, Hidden, Incomplete, Result, in_order
 from correlator.inspection.conclude import concluded
@@ -200,14 +200,11 @@ class Scan:
         self.found[kind.group, kind.name, key] = findings
 
     def _left_alone(self, finding: Finding) -> str:
-        """Return the mark by which Flux makes an object and leaves it alone, if it carries one."""
-        ref, owner = finding.ref, finding.owner
+        """Return why the owner's engine does not update the object, empty where it does."""
+        ref = finding.ref
         places = self.declared.get(Kind(ref.group, ref.version, ref.kind), {})
         declared = places.get((ref.namespace, ref.name))
-        is_flux = owner is None or owner.kind == "Kustomization"
-        if declared is None or not is_flux or not is_made_once(declared.manifest):
-            return ""
-        return "by `ssa: IfNotPresent` Flux makes it where there is none, and leaves it alone"
+        return leaves_alone(declared.manifest, finding.owner) if declared else ""
 
     def _is_schema_default(self, kind: Kind, finding: Finding) -> bool:
         """Tell whether an addition to a custom resource says what its schema says anyway."""

@@ -25,6 +25,7 @@ from glasswarden.cluster.kubeconfig import Choice, open_access
 from glasswarden.duration import DurationError, parse_duration
 from glasswarden.keys.folder import KeysUnreadable, read_ring
 from glasswarden.keys.ring import Ring
+from glasswarden.kube.engines.registry import ENGINES
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.policy import Policy
 from glasswarden.policy_file import PolicyUnreadable, load_policy, parse_policy
@@ -502,16 +503,7 @@ _WORDS: Final = {
     "ServiceAccount": "sa",
     "StatefulSet": "sts",
     "StorageClass": "sc storageclasses",
-    "Application": "app apps",
-    "ApplicationSet": "appset appsets",
-    "AppProject": "appproj",
-    "Bucket": "",
-    "GitRepository": "gitrepo gitrepositories",
-    "HelmChart": "hc",
-    "HelmRelease": "hr",
-    "HelmRepository": "helmrepo helmrepositories",
-    "Kustomization": "ks",
-    "OCIRepository": "ocirepo ocirepositories",
+    **{kind: words for engine in ENGINES for kind, words in engine.short_names.items()},
 }
 """Kubernetes' own kinds and the reconcilers', with short names and uncommon plurals."""
 

@@ -22,6 +22,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from glasswarden.kube.diff import Change, are_covered
+from glasswarden.kube.engines.registry import SWITCHES
 from glasswarden.kube.paths import Key, Path
 from glasswarden.kube.patterns import PathPattern, parse_pattern
 from glasswarden.policy.decision import Clause, Decision, Verdict
@@ -70,21 +71,6 @@ def _is_by_undo(write: Write) -> bool:
 def _only(write: Write, pattern: PathPattern) -> bool:
     """Tell whether *write* changes something, and nothing but what *pattern* speaks about."""
     return bool(write.changes) and are_covered(write.changes, (pattern,))
-
-
-SWITCHES: Final = frozenset(
-    {
-        "argocd.argoproj.io/compare-options",
-        "argocd.argoproj.io/skip-reconcile",
-        "argocd.argoproj.io/sync-options",
-        "fluxcd.controlplane.io/reconcile",
-        "helm.toolkit.fluxcd.io/driftDetection",
-        "kustomize.toolkit.fluxcd.io/prune",
-        "kustomize.toolkit.fluxcd.io/reconcile",
-        "kustomize.toolkit.fluxcd.io/ssa",
-    }
-)
-"""Annotations and labels that make an engine leave something alone."""
 
 
 def steers(write: Write, change: Change) -> bool:

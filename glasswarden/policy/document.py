@@ -5,14 +5,16 @@ second description of the format.
 """
 
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
+from glasswarden.kube.engines import settings
+from glasswarden.kube.engines.registry import ENGINES
+from glasswarden.kube.engines.settings import Part, Pattern, Patterns
 from glasswarden.policy.types import GrantOperation, Mode, Operation
 
-Pattern = Annotated[str, Meta(min_length=1, description="Text; `*` stands for any part of it.")]
 FieldPattern = Annotated[
     str,
     Meta(
@@ -20,7 +22,6 @@ FieldPattern = Annotated[
         description="A field path such as `/spec/replicas`; `*` is one step, `**` any number.",
     ),
 ]
-Patterns = tuple[Pattern, ...]
 
 
 class Benign(StrEnum):
@@ -31,11 +32,7 @@ class Benign(StrEnum):
     ROLLOUT_UNDO = "rollout-undo"
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """A part of the file: an unknown key in it is a mistake, not something for later."""
-
-
-class Where(_Part, frozen=True, kw_only=True):
+class Where(Part, frozen=True, kw_only=True):
     """Which objects a rule is about; what is left out does not matter."""
 
     namespaces: Annotated[Patterns, Meta(description="Namespaces of the object.")] = ()
@@ -47,7 +44,7 @@ class Where(_Part, frozen=True, kw_only=True):
     names: Annotated[Patterns, Meta(description="Names of the object.")] = ()
     labels: Annotated[
         dict[str, Pattern], Meta(description="Labels that the object carries, with their values.")
-    ] = {}
+    ] = msgspec.field(default_factory=dict)
 
 
 class ModeRule(Where, frozen=True, kw_only=True):
@@ -56,7 +53,7 @@ class ModeRule(Where, frozen=True, kw_only=True):
     mode: Mode
 
 
-class Subjects(_Part, frozen=True, kw_only=True):
+class Subjects(Part, frozen=True, kw_only=True):
     """People, by user name or group."""
 
     users: Annotated[Patterns, Meta(description="User names.")] = ()
@@ -81,51 +78,32 @@ class Delegation(Where, frozen=True, kw_only=True):
     ]
 
 
-class Engine(_Part, frozen=True, kw_only=True):
-    """One GitOps engine."""
+if TYPE_CHECKING:
 
-    enabled: Annotated[bool, Meta(description="Whether its marks count.")] = True
-    controllers: Annotated[
-        Patterns | None,
-        Meta(description="User names that reconcile for it, in place of the usual ones."),
-    ] = None
+    class Engines(Part, frozen=True, kw_only=True):
+        """The engines whose marks count, a field for each."""
 
+        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401 - each engine has settings of its own
 
-class ArgoCD(Engine, frozen=True, kw_only=True):
-    """Argo CD, with the settings of its `argocd-cm`."""
-
-    tracking: Annotated[
-        Literal["annotation", "label", "annotation+label"],
-        Meta(description="`application.resourceTrackingMethod`."),
-    ] = "annotation"
-    instance_label_key: Annotated[
-        str, Meta(description="`application.instanceLabelKey`; read in `label` tracking.")
-    ] = "app.kubernetes.io/instance"
-    installation_id: Annotated[
-        str | None, msgspec.Meta(description="`installationID`; none accepts every installation.")
-    ] = msgspec.field(name="installationID", default=None)
+else:
+    Engines = msgspec.defstruct(
+        "Engines",
+        [(engine.name, engine.options, engine.options()) for engine in ENGINES],
+        bases=(Part,),
+        module=__name__,
+        namespace={"__doc__": "The engines whose marks count."},
+        frozen=True,
+        kw_only=True,
+    )
 
 
-class OptionalEngine(Engine, frozen=True, kw_only=True):
-    """An engine whose marks are too common to count unasked."""
-
-    enabled: Annotated[bool, Meta(description="Whether its marks count.")] = False
-
-
-class Engines(_Part, frozen=True, kw_only=True):
-    """The engines whose marks count."""
-
-    argocd: ArgoCD = ArgoCD()
-    flux: Engine = Engine()
-    configsync: Engine = Engine()
-    fleet: Engine = Engine()
-    kapp: Engine = Engine()
-    sveltos: Engine = Engine()
-    helm: OptionalEngine = OptionalEngine()
-    pulumi: OptionalEngine = OptionalEngine()
+def options_of(document: "Document", engine: str) -> settings.Engine:
+    """Return what *document* says about *engine*, one of the registry's."""
+    options: settings.Engine = getattr(document.engines, engine)
+    return options
 
 
-class Marker(_Part, frozen=True, kw_only=True):
+class Marker(Part, frozen=True, kw_only=True):
     """A mark of your own: objects that carry it are managed."""
 
     name: Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$", description="How the engine is called.")]
@@ -138,7 +116,7 @@ class Marker(_Part, frozen=True, kw_only=True):
     controllers: Annotated[Patterns, Meta(description="User names that write for it.")] = ()
 
 
-class Sensitive(_Part, frozen=True, kw_only=True):
+class Sensitive(Part, frozen=True, kw_only=True):
     """Values that are neither shown nor stored; those of Secrets never are."""
 
     kinds: Annotated[Patterns, Meta(description="Kinds, as `Kind` or `group/Kind`.")] = ("*",)
@@ -163,7 +141,7 @@ class Day(StrEnum):
     SUN = "sun"
 
 
-class Hours(_Part, frozen=True, kw_only=True):
+class Hours(Part, frozen=True, kw_only=True):
     """When a rule is in force."""
 
     days: Annotated[tuple[Day, ...], Meta(min_length=1, description="On which days.")] = (
@@ -177,14 +155,14 @@ class Hours(_Part, frozen=True, kw_only=True):
     ] = False
 
 
-class TimeToLive(_Part, frozen=True, kw_only=True):
+class TimeToLive(Part, frozen=True, kw_only=True):
     """How long a grant lives, extensions included."""
 
     default: Annotated[Duration, Meta(description="Where the request does not say.")] = "1h"
     longest: Annotated[Duration, Meta(description="At most, counted from its beginning.")] = "4h"
 
 
-class MostOpen(_Part, frozen=True, kw_only=True):
+class MostOpen(Part, frozen=True, kw_only=True):
     """How many grants may be open at once; as many as one likes where nothing is said."""
 
     person: Annotated[Count | None, Meta(description="Of one person.")] = None
@@ -237,7 +215,7 @@ class BreakGlassRule(Where, frozen=True, kw_only=True):
     ] = True
 
 
-class BreakGlass(_Part, frozen=True, kw_only=True):
+class BreakGlass(Part, frozen=True, kw_only=True):
     """How to get in by hand in an incident."""
 
     rules: Annotated[
@@ -252,7 +230,7 @@ class WithoutRecord(StrEnum):
     ALLOW = "allow"
 
 
-class Outage(_Part, frozen=True, kw_only=True):
+class Outage(Part, frozen=True, kw_only=True):
     """What happens while nothing can be recorded, by the mode that the object is in.
 
     Nobody knows the mode while the webhook itself is away; the API server goes by one answer.
@@ -270,7 +248,7 @@ class Outage(_Part, frozen=True, kw_only=True):
     ] = None
 
 
-class Document(_Part, frozen=True, kw_only=True):
+class Document(Part, frozen=True, kw_only=True):
     """The rules of one cluster."""
 
     api_version: Annotated[Literal["glasswarden.io/v1"], Meta(description="The format.")]

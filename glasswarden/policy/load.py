@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from glasswarden.duration import DurationError, parse_span
-from glasswarden.kube.engines.registry import DEFAULT_ENGINES, OPTIONAL_ENGINES
+from glasswarden.kube.engines.registry import BY_NAME
 from glasswarden.kube.paths import PathError
 from glasswarden.kube.patterns import parse_pattern
 from glasswarden.policy.document import BreakGlassRule, Delegation, Document, Hours, Marker
@@ -115,7 +115,7 @@ def _to_fields(place: str, fields: tuple[str, ...], key: str = "fields") -> Iter
 def _to_marker(place: str, marker: Marker) -> Iterator[Objection]:
     if (marker.label is None) == (marker.annotation is None):
         yield place, "a marker is either a label or an annotation"
-    if marker.name in {engine.name for engine in (*DEFAULT_ENGINES, *OPTIONAL_ENGINES)}:
+    if marker.name in BY_NAME:
         yield f"{place}.name", f"{marker.name!r} is an engine that is known already"
 
 

@@ -17,6 +17,7 @@ from glasswarden.duration import render_duration
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.registry import title_of
 from glasswarden.kube.events import Event
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.breakglass import names
@@ -98,17 +99,6 @@ def _who(write: Write, policy: Policy) -> str:
         return "Nobody may break the glass here: the policy has no rule for it."
     return f"Who may break the glass here: {', '.join(dict.fromkeys(people))}."
 
-
-ENGINE_NAMES: Final = {
-    "argocd": "Argo CD",
-    "configsync": "Config Sync",
-    "fleet": "Fleet",
-    "flux": "Flux",
-    "helm": "Helm",
-    "kapp": "kapp",
-    "pulumi": "Pulumi",
-    "sveltos": "Sveltos",
-}
 
 MOST_FIELDS: Final = 6
 """More lines than these push the rest of the message off the screen."""
@@ -226,7 +216,7 @@ def _instead(write: Write) -> str:
 
 
 def _engine(owner: Owner) -> str:
-    return ENGINE_NAMES.get(owner.engine, owner.engine)
+    return title_of(owner.engine)
 
 
 def _application(owner: Owner) -> str:

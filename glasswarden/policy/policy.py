@@ -1,8 +1,8 @@
-"""The rules of one cluster, made ready to be asked about every write.
+"""`Policy`: the rules of one cluster, in the form in which every write is checked against them.
 
-What serves with no policy at all: the usual reconcilers, the usual owners of single fields.
-
-Where the guard has no say: a webhook that can stop the cluster can stop its own recovery.
+`policy_of` makes one from a policy document, the registry of engines and the usual owners of single
+fields. Also the namespaces where the guard has no say, because a webhook that can stop the cluster
+can stop its own recovery. Nothing here reads a file or a cluster.
 """
 
 import hashlib
@@ -13,15 +13,9 @@ from typing import Final
 import msgspec
 
 from glasswarden.kube.diff import Change, are_covered
-from glasswarden.kube.engines.argocd import ArgoCDSettings, argocd
 from glasswarden.kube.engines.custom import custom
-from glasswarden.kube.engines.engine import Engine, Mark, Owner
-from glasswarden.kube.engines.registry import (
-    DEFAULT_ENGINES,
-    OPTIONAL_ENGINES,
-    marks_of,
-    reconciler_of,
-)
+from glasswarden.kube.engines.engine import Engine, Mark, Owner, service_accounts
+from glasswarden.kube.engines.registry import ENGINES, marks_of, reconciler_of
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.patterns import PathPattern, overlaps, parse_pattern, walks_of
 from glasswarden.policy import document as doc
@@ -43,39 +37,6 @@ _ANY_FIELD: Final = ("/**",)
 _ANY_OPERATION: Final = (Operation.CREATE, Operation.UPDATE, Operation.DELETE)
 
 
-def _accounts(namespace: str, *names: str) -> tuple[str, ...]:
-    return tuple(f"system:serviceaccount:{namespace}:{name}" for name in names)
-
-
-CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
-    # Not argocd-server: it reconciles nothing. What it writes is a person's edit in the web UI.
-    "argocd": (
-        *_accounts("argocd", "argocd-application-controller", "argocd-applicationset-controller"),
-        *_accounts("kube-system", "argocd-manager"),
-    ),
-    "flux": _accounts(
-        "flux-system",
-        "flux-operator",
-        "helm-controller",
-        "image-automation-controller",
-        "image-reflector-controller",
-        "kustomize-controller",
-        "notification-controller",
-        "source-controller",
-        "source-watcher",
-    ),
-    "configsync": (
-        *_accounts("config-management-system", "*"),
-        *_accounts("resource-group-system", "*"),
-    ),
-    "fleet": (*_accounts("cattle-fleet-system", "*"), *_accounts("cattle-fleet-local-system", "*")),
-    "kapp": _accounts("kapp-controller", "kapp-controller-sa"),
-    "sveltos": _accounts("projectsveltos", "*"),
-    "helm": (),
-    "pulumi": (*_accounts("pulumi-kubernetes-operator", "*"),),
-}
-"""Per engine, the users that reconcile for it."""
-
 # With --use-service-account-credentials each of Kubernetes' controllers has a name of its own
 # in kube-system; without, they share one user.
 KUBERNETES: Final = Delegation(
@@ -85,7 +46,7 @@ KUBERNETES: Final = Delegation(
         "system:kube-controller-manager",
         "system:kube-scheduler",
         "system:node:*",
-        *_accounts(
+        *service_accounts(
             "kube-system",
             "*-cleaner",
             "*-controller",
@@ -103,17 +64,17 @@ KUBERNETES: Final = Delegation(
 DELEGATIONS: Final = (
     Delegation(
         name="horizontal-pod-autoscaler",
-        actors=_accounts("kube-system", "horizontal-pod-autoscaler"),
+        actors=service_accounts("kube-system", "horizontal-pod-autoscaler"),
         fields=("/spec/replicas",),
     ),
     Delegation(
         name="keda",
-        actors=_accounts("keda", "keda-operator"),
+        actors=service_accounts("keda", "keda-operator"),
         fields=("/spec/replicas",),
     ),
     Delegation(
         name="vertical-pod-autoscaler",
-        actors=_accounts("kube-system", "vpa-*"),
+        actors=service_accounts("kube-system", "vpa-*"),
         fields=(
             "/spec/template/spec/containers[*]/resources/**",
             "/spec/containers[*]/resources/**",
@@ -121,7 +82,7 @@ DELEGATIONS: Final = (
     ),
     Delegation(
         name="cert-manager",
-        actors=_accounts("cert-manager", "cert-manager-cainjector"),
+        actors=service_accounts("cert-manager", "cert-manager-cainjector"),
         fields=(
             "/webhooks[*]/clientConfig/caBundle",
             "/spec/conversion/webhook/clientConfig/caBundle",
@@ -130,7 +91,7 @@ DELEGATIONS: Final = (
     ),
     Delegation(
         name="glasswarden",
-        actors=_accounts("glasswarden", "glasswarden-certs"),
+        actors=service_accounts("glasswarden", "glasswarden-certs"),
         fields=("/webhooks[*]/clientConfig/caBundle",),
     ),
     KUBERNETES,
@@ -310,18 +271,12 @@ def policy_of(document: doc.Document) -> Policy:
 
 def _engines(document: doc.Document) -> Iterable[Engine]:
     """Yield the engines whose marks count, in the order they are asked."""
-    for engine in (*DEFAULT_ENGINES, *OPTIONAL_ENGINES):
-        settings: doc.Engine = getattr(document.engines, engine.name)
-        if settings.enabled:
-            yield _argocd(settings) if isinstance(settings, doc.ArgoCD) else engine
+    for engine in ENGINES:
+        options = doc.options_of(document, engine.name)
+        if options.enabled:
+            yield engine.configured(options)
     for marker in document.markers:
         yield custom(marker.name, _mark(marker), _application_mark(marker))
-
-
-def _argocd(settings: doc.ArgoCD) -> Engine:
-    return argocd(
-        ArgoCDSettings(settings.tracking, settings.instance_label_key, settings.installation_id)
-    )
 
 
 def _mark(marker: doc.Marker) -> Mark:
@@ -337,11 +292,16 @@ def _application_mark(marker: doc.Marker) -> Mark | None:
 
 
 def _controllers(document: doc.Document) -> Iterable[tuple[str, Names]]:
-    for engine in (*DEFAULT_ENGINES, *OPTIONAL_ENGINES):
-        chosen = getattr(document.engines, engine.name).controllers
-        yield engine.name, names_of(CONTROLLERS[engine.name] if chosen is None else chosen)
+    for engine in ENGINES:
+        yield engine.name, names_of(users_of(engine, document))
     for marker in document.markers:
         yield marker.name, names_of(marker.controllers)
+
+
+def users_of(engine: Engine, document: doc.Document) -> tuple[str, ...]:
+    """Return the users that reconcile for *engine*, as *document* has it or as is usual."""
+    chosen = doc.options_of(document, engine.name).controllers
+    return engine.controllers if chosen is None else chosen
 
 
 def _delegate(delegation: doc.Delegation) -> Delegate:

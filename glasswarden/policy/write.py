@@ -4,21 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from glasswarden.kube.diff import Change
-from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.breakglass.annotations import EMPTY, Glass
 from glasswarden.policy.types import Actor, Operation
 
-__all__ = ["Actor", "Operation", "Source", "Write"]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where in Git an application is described."""
-
-    repository: str
-    path: str = ""
-    revision: str = ""
+__all__ = ["Actor", "Operation", "Write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +51,7 @@ class Write:
     """How often the object's spec was written, this write included; 0 where that is not counted."""
 
     dry_run: bool = False
-    source: Source | None = None
+    source: GitLocation | None = None
     """Where to change it instead, where that is known."""
 
     glass: Glass = EMPTY

@@ -27,6 +27,7 @@ from certs.authority import BACKDATE, names_of
 from certs.files import StateUnreadable
 from certs.rotation import Phase, State, is_due
 from glasswarden.cluster.client import ApiServerError, Forbidden
+from glasswarden.kube.engines import flux
 from glasswarden.kube.objects import Object
 from glasswarden.ledger.errors import (
     DriverMissing,
@@ -212,10 +213,7 @@ SKEW: Final = timedelta(seconds=5)
 """The API server's clock shows whole seconds, and the answer takes its time."""
 
 PROBE: Final = "glasswarden-doctor"
-_MARKS: Final = {
-    "kustomize.toolkit.fluxcd.io/name": PROBE,
-    "kustomize.toolkit.fluxcd.io/namespace": PROBE,
-}
+_MARKS: Final = flux.kustomization_labels(PROBE, PROBE)
 
 
 def examine(

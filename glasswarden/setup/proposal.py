@@ -1,11 +1,14 @@
 """A policy to begin with, from what a survey found; every line says why it is there. Pure."""
 
 import json
+import re
 from collections.abc import Iterator
 
+from glasswarden.kube.engines.engine import Detected, Engine
+from glasswarden.kube.engines.registry import BY_NAME
 from glasswarden.policy.matching import names_of
-from glasswarden.policy.policy import CONTROLLERS, DELEGATIONS
-from glasswarden.setup.survey import ArgoCDFound, Stranger, Survey
+from glasswarden.policy.policy import DELEGATIONS
+from glasswarden.setup.survey import Stranger, Survey
 
 HEAD = """\
 # Proposed from a look at the cluster. Read it before you use it: a trusted controller is never
@@ -13,6 +16,10 @@ HEAD = """\
 apiVersion: glasswarden.io/v1
 kind: Policy
 """
+
+_PLAIN = re.compile("[A-Za-z]([A-Za-z0-9:+-]*[A-Za-z0-9])?")
+_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+"""Words that YAML does not read as text."""
 
 
 def propose(survey: Survey) -> str:
@@ -39,65 +46,40 @@ def _modes(survey: Survey) -> Iterator[str]:
 
 
 def _engines(survey: Survey) -> Iterator[str]:
-    others = [each for each in survey.engines if each not in ("argocd", "flux")]
+    others = [name for name in survey.engines if BY_NAME[name].detect is None]
     if others:
         yield ""
         yield f"# Also found, and guarded with its usual controllers: {', '.join(others)}."
-    argocd, flux = [*_argocd(survey.argocd)], [*_flux(survey)]
-    if survey.argocd:
+    sections = {name: [*_section(BY_NAME[name], each)] for name, each in survey.detected.items()}
+    for name, lines in sections.items():
         yield ""
-        yield f"# Argo CD in {', '.join(each.namespace for each in survey.argocd)}{_usual(argocd)}."
-    if survey.flux or "flux" in survey.engines:
-        yield ""
-        yield f"# Flux{_usual(flux)}."
-    if argocd or flux:
+        yield f"# {survey.detected[name].title}{_usual(lines)}."
+    if any(sections.values()):
         yield "engines:"
-    if argocd:
-        yield "  argocd:"
-        yield from argocd
-    if flux:
-        yield "  flux:"
-        yield from flux
+    for name, lines in sections.items():
+        if lines:
+            yield f"  {name}:"
+            yield from lines
 
 
 def _usual(lines: list[str]) -> str:
     return "" if lines else ", set up as usual: the defaults serve"
 
 
-def _argocd(found: tuple[ArgoCDFound, ...]) -> Iterator[str]:
-    if not found:
-        return
-    first, *rest = found
-    if first.tracking in ("label", "annotation+label"):
-        yield f"    tracking: {first.tracking}  # application.resourceTrackingMethod of argocd-cm"
-    if first.instance_label_key:
-        key = _text(first.instance_label_key)
-        yield f"    instanceLabelKey: {key}  # application.instanceLabelKey of argocd-cm"
-    if first.installation_id and not rest:
-        yield f"    installationID: {_text(first.installation_id)}  # installationID of argocd-cm"
-    controllers = {name: each.namespace for each in found for name in each.controllers}
-    usual = names_of(CONTROLLERS["argocd"])
-    unusual = [name for name in controllers if name not in usual]
+def _section(engine: Engine, detected: Detected) -> Iterator[str]:
+    """Yield what has to be said about *engine*, nothing where the defaults serve."""
+    for setting in detected.changed_settings:
+        yield f"    {setting.key}: {_text(setting.value)}  # {setting.reason}"
+    usual = names_of(engine.controllers)
+    unusual = [each for each in detected.controllers if each.user not in usual]
     if unusual:
         yield "    controllers:"
-        yield from _users(CONTROLLERS["argocd"], "usual")
-        for name in unusual:
-            yield f"      - {_text(name)}  # Argo CD in {controllers[name]}"
+        yield from (_user(name, "usual") for name in engine.controllers)
+        yield from (_user(each.user, each.reason) for each in unusual)
 
 
-def _flux(survey: Survey) -> Iterator[str]:
-    usual = names_of(CONTROLLERS["flux"])
-    unusual = [name for name in survey.flux if name not in usual]
-    tenants = [name for name in survey.tenants if name not in usual]
-    if unusual or tenants:
-        yield "    controllers:"
-        yield from _users(CONTROLLERS["flux"], "usual")
-        yield from _users(unusual, "a Deployment of part-of=flux runs as this")
-        yield from _users(tenants, "spec.serviceAccountName of a Kustomization or HelmRelease")
-
-
-def _users(names: tuple[str, ...] | list[str], reason: str) -> list[str]:
-    return [f"      - {_text(name)}  # {reason}" for name in names]
+def _user(name: str, reason: str) -> str:
+    return f"      - {_text(name)}  # {reason}"
 
 
 def _delegations(survey: Survey) -> Iterator[str]:
@@ -136,5 +118,5 @@ def _question(stranger: Stranger) -> Iterator[str]:
 
 
 def _text(value: str) -> str:
-    """Return *value* as YAML; a JSON string is one."""
-    return value if value.replace("-", "").replace(":", "").isalnum() else json.dumps(value)
+    """Return *value* as YAML: plain where it is then read as the same text, or as in JSON."""
+    return value if _PLAIN.fullmatch(value) and value.lower() not in _WORDS else json.dumps(value)

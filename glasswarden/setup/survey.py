@@ -1,17 +1,17 @@
-"""Looking at a cluster: which engines there are, how they are set up, and who else writes.
+"""The survey of a cluster: which engines it has, how they are set up, and who else writes.
 
-Only reads, and no Secret among them. What may not be read is noted and left out.
+How an engine is found is the engine's own to know. A survey only reads, and reads no Secret; what
+it may not read is noted and left out.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from glasswarden.cluster.client import ApiServer, ApiServerError, NotFound
-from glasswarden.kube.engines.argocd import ArgoCDSettings, argocd
-from glasswarden.kube.engines.engine import Engine
-from glasswarden.kube.engines.registry import DEFAULT_ENGINES, RECONCILERS, owner_of
+from glasswarden.kube.engines.engine import ClusterReader, Detected, Engine, service_accounts
+from glasswarden.kube.engines.registry import DEFAULT_ENGINES, ENGINES, owner_of
 from glasswarden.kube.managed_fields import entries_of, owned_paths
 from glasswarden.kube.objects import Object
 
@@ -28,34 +28,18 @@ WORKLOADS: Final = (
 )
 """What is looked through for marks and for field managers."""
 
-ENGINES_OWN: Final = (
-    "argocd",
-    "configsync",
-    "fleet",
-    "flux",
-    "helm",
-    "image-automation-controller",
-    "kapp",
-    "kustomize-controller",
-    "source-controller",
+ENGINES_OWN: Final = tuple(
+    dict.fromkeys(
+        name
+        for engine in ENGINES
+        for name in (*engine.drift.manager_prefixes, *sorted(engine.drift.field_managers))
+    )
 )
 """How the field managers of engines begin."""
 
 KUBERNETES_OWN: Final = ("kube-", "kubelet", "before-first-apply", "ancient-changes")
 PEOPLES: Final = ("kubectl", "k9s", "lens", "Mozilla", "Helm", "rancher", "node-fetch")
 """How the field managers of people's tools begin."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArgoCDFound:
-    """One installation of Argo CD."""
-
-    namespace: str
-    tracking: str = "annotation"
-    instance_label_key: str = ""
-    installation_id: str = ""
-    controllers: tuple[str, ...] = ()
-    """User names that reconcile for it, those of sync impersonation included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +56,8 @@ class Stranger:
 class Survey:
     """What was found."""
 
-    argocd: tuple[ArgoCDFound, ...] = ()
-    flux: tuple[str, ...] = ()
-    """User names of Flux's controllers."""
-    tenants: tuple[str, ...] = ()
-    """User names that Kustomizations and HelmReleases are reconciled as."""
+    detected: Mapping[str, Detected] = field(default_factory=dict)
+    """How engines are set up, by name, where that can be found out."""
     engines: tuple[str, ...] = ()
     """Engines whose own kinds the API server knows."""
     managed: dict[str, int] = field(default_factory=dict)
@@ -96,14 +77,11 @@ def survey(server: ApiServer) -> Survey:
     """Return what *server*'s cluster has in it."""
     look = _Look(server)
     groups = look.groups()
-    found = tuple(look.argocd())
-    engines = [engine for engine, kinds in RECONCILERS.items() if groups & kinds.keys()]
-    seen = look.workloads(found)
+    detected = dict(_detected(look))
+    seen = look.workloads(detected)
     return Survey(
-        argocd=found,
-        flux=look.accounts("app.kubernetes.io/part-of=flux"),
-        tenants=tuple(look.tenants(groups)),
-        engines=tuple(engines),
+        detected=detected,
+        engines=tuple(each.name for each in ENGINES if not groups.isdisjoint(each.kinds)),
         managed=dict(seen.marked),
         autoscalers=sum(1 for _ in look.each("/apis/autoscaling/v2/horizontalpodautoscalers")),
         cert_managers=look.accounts("app.kubernetes.io/name=cainjector"),
@@ -114,11 +92,18 @@ def survey(server: ApiServer) -> Survey:
     )
 
 
+def _detected(look: ClusterReader) -> Iterator[tuple[str, Detected]]:
+    for engine in ENGINES:
+        if engine.detect is not None and (found := engine.detect(look)) is not None:
+            yield engine.name, found
+
+
 class _Look:
     """One look at a cluster, which remembers what it could not see."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
+        self._groups: frozenset[str] | None = None
         self.unread: list[str] = []
 
     def each(self, path: str) -> Iterator[Object]:
@@ -137,39 +122,12 @@ class _Look:
             if not token:
                 return
 
-    def groups(self) -> set[str]:
+    def groups(self) -> frozenset[str]:
         """Return the API groups that the server knows."""
-        return {group["name"] for group in self._server.get("/apis")["groups"]}
-
-    def argocd(self) -> Iterator[ArgoCDFound]:
-        """Yield each installation, by its `argocd-cm`."""
-        for settings in self.each("/api/v1/configmaps?fieldSelector=metadata.name%3Dargocd-cm"):
-            namespace = settings["metadata"]["namespace"]
-            data = settings.get("data") or {}
-            controllers = [
-                account
-                for name in ("argocd-application-controller", "argocd-applicationset-controller")
-                for account in self.accounts(f"app.kubernetes.io/name={name}", namespace)
-            ]
-            controllers += self._impersonated(namespace, data)
-            yield ArgoCDFound(
-                namespace,
-                data.get("application.resourceTrackingMethod", "annotation"),
-                data.get("application.instanceLabelKey", ""),
-                data.get("installationID", ""),
-                tuple(dict.fromkeys(controllers)),
-            )
-
-    def _impersonated(self, namespace: str, settings: dict[str, str]) -> Iterator[str]:
-        if settings.get("application.sync.impersonation.enabled") != "true":
-            return
-        root = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/appprojects"
-        for project in self.each(root):
-            for each in project.get("spec", {}).get("destinationServiceAccounts") or ():
-                account = each["defaultServiceAccount"]
-                # `namespace:name`, or a name in the namespace that is deployed to.
-                place, _, name = account.rpartition(":")
-                yield user_of(place or each.get("namespace") or "*", name)
+        if self._groups is None:
+            served = self._server.get("/apis")["groups"]
+            self._groups = frozenset(group["name"] for group in served)
+        return self._groups
 
     def accounts(self, label: str, namespace: str = "") -> tuple[str, ...]:
         """Return the user names under which the programs with *label* run."""
@@ -183,24 +141,9 @@ class _Look:
         ]
         return tuple(dict.fromkeys(found))
 
-    def tenants(self, groups: set[str]) -> list[str]:
-        """Return whom Flux impersonates."""
-        paths = {
-            "kustomize.toolkit.fluxcd.io": "/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations",
-            "helm.toolkit.fluxcd.io": "/apis/helm.toolkit.fluxcd.io/v2/helmreleases",
-        }
-        found = [
-            user_of(each["metadata"]["namespace"], account)
-            for group, path in paths.items()
-            if group in groups
-            for each in self.each(path)
-            if (account := each.get("spec", {}).get("serviceAccountName"))
-        ]
-        return sorted(set(found))
-
-    def workloads(self, installations: tuple[ArgoCDFound, ...]) -> "_Seen":
+    def workloads(self, detected: Mapping[str, Detected]) -> "_Seen":
         """Return what managed objects tell about who writes to them."""
-        engines = tuple(_as_set_up(engine, installations) for engine in DEFAULT_ENGINES)
+        engines = tuple(_as_set_up(engine, detected.get(engine.name)) for engine in DEFAULT_ENGINES)
         seen = _Seen()
         for version, resource, kind in WORKLOADS:
             root = "/api/v1" if version == "v1" else f"/apis/{version}"
@@ -238,15 +181,11 @@ class _Seen:
         )
 
 
-def _as_set_up(engine: Engine, installations: tuple[ArgoCDFound, ...]) -> Engine:
-    """Return *engine*; Argo CD as its first installation is set up."""
-    if engine.name != "argocd" or not installations:
+def _as_set_up(engine: Engine, detected: Detected | None) -> Engine:
+    """Return *engine* as it is set up in the cluster."""
+    if detected is None or detected.options is None:
         return engine
-    first = installations[0]
-    if first.tracking != "label":
-        return engine
-    key = first.instance_label_key or ArgoCDSettings().instance_label_key
-    return argocd(ArgoCDSettings("label", key))
+    return engine.configured(detected.options)
 
 
 def _managers(obj: Object) -> dict[str, set[str]]:
@@ -262,4 +201,4 @@ def _managers(obj: Object) -> dict[str, set[str]]:
 
 def user_of(namespace: str, account: str) -> str:
     """Return the user name of a service account."""
-    return f"system:serviceaccount:{namespace}:{account}"
+    return service_accounts(namespace, account)[0]

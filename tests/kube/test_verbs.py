@@ -2,8 +2,8 @@
 
 import pytest
 
+from glasswarden.kube.engines.argocd import diverts
 from glasswarden.kube.objects import Object
-from glasswarden.kube.verbs import diverts
 
 SOURCE = {"repoURL": "https://git.example/shop", "path": "web", "targetRevision": "main"}
 APPLICATION: Object = {

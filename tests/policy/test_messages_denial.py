@@ -2,10 +2,10 @@
 
 import pytest
 
-from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.types import Actor, Operation
-from glasswarden.policy.write import Source, Write
+from glasswarden.policy.write import Write
 from tests.policy.builders import ARGOCD, a_change, a_policy, a_write, decided
 
 SECRET = Ref("", "v1", "Secret", "shop", "db")
@@ -26,7 +26,7 @@ def test_denial_names_owner_fields_and_remedy() -> None:
 
 
 def test_denial_names_the_repository_where_known() -> None:
-    source = Source("https://git.example/shop.git", "deploy/prod", "main")
+    source = GitLocation("https://git.example/shop.git", "deploy/prod", "main")
     assert (
         "\nChange it in https://git.example/shop.git at main, path deploy/prod instead.\n"
     ) in message(a_write(source=source))

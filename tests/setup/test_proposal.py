@@ -2,14 +2,26 @@
 
 import pytest
 
+from glasswarden.kube.engines import argocd, flux
+from glasswarden.kube.engines.argocd import Installation
 from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import Policy, policy_of
 from glasswarden.policy.types import Mode
 from glasswarden.setup.proposal import propose
-from glasswarden.setup.survey import ArgoCDFound, Stranger, Survey, user_of
+from glasswarden.setup.survey import Stranger, Survey, user_of
 
 USUAL = user_of("argocd", "argocd-application-controller")
 TENANT = user_of("shop", "deployer")
+
+
+def by_argocd(*installations: Installation) -> Survey:
+    detected = argocd.detected(installations)
+    assert detected is not None
+    return Survey(detected={"argocd": detected}, engines=("argocd",))
+
+
+def by_flux(users: tuple[str, ...], tenants: tuple[str, ...] = ()) -> Survey:
+    return Survey(detected={"flux": flux.detected(users, tenants)}, engines=("flux",))
 
 
 def proposed(survey: Survey) -> Policy:
@@ -20,10 +32,12 @@ def proposed(survey: Survey) -> Policy:
     "survey",
     [
         pytest.param(Survey(), id="nothing"),
-        pytest.param(Survey(argocd=(ArgoCDFound("argocd", controllers=(USUAL,)),)), id="usual"),
-        pytest.param(Survey(flux=(user_of("flux-system", "helm-controller"),)), id="usual Flux"),
+        pytest.param(by_argocd(Installation("argocd", controllers=(USUAL,))), id="usual"),
+        pytest.param(by_flux((user_of("flux-system", "helm-controller"),)), id="usual Flux"),
         pytest.param(Survey(engines=("fleet", "kapp"), autoscalers=3, by_people=2), id="others"),
-        pytest.param(Survey(argocd=(ArgoCDFound("a", "some: [thing", "x: y#"),)), id="odd text"),
+        pytest.param(by_argocd(Installation("a", "some: [thing", "x: y#")), id="odd text"),
+        pytest.param(by_argocd(Installation("a", "label", "Yes", "123")), id="text like a number"),
+        pytest.param(by_argocd(Installation("a", "label", "x", "eu:")), id="text like a key"),
         pytest.param(Survey(unread=("GET /x: forbidden",)), id="unread"),
     ],
 )
@@ -33,8 +47,8 @@ def test_proposal_is_always_a_policy_in_audit_mode(survey: Survey) -> None:
 
 
 def test_argocd_settings_are_copied_into_the_proposal() -> None:
-    found = ArgoCDFound("argo", "label", "example.com/app", "eu-1")
-    settings = proposed(Survey(argocd=(found,))).document.engines.argocd
+    found = Installation("argo", "label", "example.com/app", "eu-1")
+    settings = proposed(by_argocd(found)).document.engines.argocd
     assert settings.tracking == "label"
     assert settings.instance_label_key == "example.com/app"
     assert settings.installation_id == "eu-1"
@@ -42,13 +56,13 @@ def test_argocd_settings_are_copied_into_the_proposal() -> None:
 
 def test_a_controller_in_another_namespace_is_trusted_beside_the_usual_ones() -> None:
     other = user_of("gitops", "argocd-application-controller")
-    policy = proposed(Survey(argocd=(ArgoCDFound("gitops", controllers=(other,)),)))
+    policy = proposed(by_argocd(Installation("gitops", controllers=(other,))))
     assert other in policy.controllers["argocd"]
     assert USUAL in policy.controllers["argocd"]
 
 
 def test_flux_tenants_are_trusted_with_the_reason_as_a_comment() -> None:
-    survey = Survey(engines=("flux",), tenants=(TENANT,))
+    survey = by_flux((), (TENANT,))
     assert TENANT in proposed(survey).controllers["flux"]
     assert f"- {TENANT}  # spec.serviceAccountName" in propose(survey)
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from glasswarden.cluster.client import NotFound
-from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.policy.write import Source
 from tests.ledger.builders import KEYS
 from tests.policy.builders import a_policy
 from tests.webhook.builders import FLUX_LABELS, a_deployment, a_request, as_review
@@ -25,7 +24,7 @@ from webhook.reloading import Rules
 
 KUSTOMIZATIONS = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations"
 SHOP = Owner("flux", "shop", "flux-system", "Kustomization")
-REPOSITORY = Source("https://git.example/shop", "deploy", "main")
+REPOSITORY = GitLocation("https://git.example/shop", "deploy", "main")
 
 
 class Objects:

@@ -7,9 +7,8 @@ at what a request or an object may lack.
 from typing import Final
 
 from glasswarden.kube.engines.engine import Engine, Mark
-from glasswarden.kube.engines.registry import RECONCILERS
+from glasswarden.kube.engines.registry import SWITCHES
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.decide import SWITCHES
 from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import KUBERNETES, Policy
 from webhook.registration import cel
@@ -31,7 +30,7 @@ def steers(policy: Policy) -> str:
     return cel.any_of(
         f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.listed(kinds)}"
         for engine in policy.engines
-        for group, kinds in RECONCILERS.get(engine.name, {}).items()
+        for group, kinds in engine.kinds.items()
     )
 
 
@@ -81,8 +80,8 @@ def is_by_own_controller(policy: Policy) -> str:
 
 
 def _owned_by(engine: Engine) -> str:
-    groups = RECONCILERS.get(engine.name, {})
-    return cel.any_of([_old_or_new(_signs(engine)), f"request.kind.group in {cel.listed(groups)}"])
+    own = f"request.kind.group in {cel.listed(engine.kinds)}"
+    return cel.any_of([_old_or_new(_signs(engine)), own])
 
 
 def not_exempt(policy: Policy) -> dict[str, str]:

@@ -6,13 +6,10 @@ engine whose marks take more than an expression to read, a request for break-gla
 webhook. So it may stand beside the webhook at all times.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
-from glasswarden.kube.engines.argocd import INSTALLATION_ID
-from glasswarden.kube.engines.engine import Engine, Mark
+from glasswarden.kube.engines.cel import SUBJECT
 from glasswarden.policy.breakglass.names import PREFIX
 from glasswarden.policy.document import Benign
 from glasswarden.policy.matching import Names, Place
@@ -27,7 +24,6 @@ LONGEST_VARIABLE: Final = 64 * 1024
 MOST_TURNS: Final = 30
 
 _USER: Final = "request.userInfo.username"
-_SUBJECT: Final = "variables.subject"
 
 
 def floor(policy: Policy, namespace: str = OUR_NAMESPACE) -> list[dict[str, Any]]:
@@ -115,7 +111,7 @@ def _variables(policy: Policy) -> dict[str, str]:
         # What an object was decides whose it is.
         "subject": "oldObject != null ? oldObject : object",
         "place": "has(request.namespace) ? request.namespace : ''",
-        "name": f"has({_SUBJECT}.metadata.name) ? {_SUBJECT}.metadata.name : ''",
+        "name": f"has({SUBJECT}.metadata.name) ? {SUBJECT}.metadata.name : ''",
         "steers": steers(policy),
         **_of_the_first_claim(policy),
         "owned": _owned(policy),
@@ -131,24 +127,16 @@ def _variables(policy: Policy) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """How an engine claims the subject, and the application that it names: expressions."""
-
-    test: str
-    app: str = "''"
-    namespace: str = "''"
-
-
 def _owned(policy: Policy) -> str:
-    references = f"{_SUBJECT}.metadata.ownerReferences"
+    references = f"{SUBJECT}.metadata.ownerReferences"
     controlled = f"has({references}) && {references}.exists(r, has(r.controller) && r.controller)"
-    unread = (sign for engine in _left(policy) for sign in engine.signs)
+    # Engines whose marks take more than an expression to be told from copied ones.
+    unread = (sign for each in policy.engines if each.cel_claims is None for sign in each.signs)
     return cel.all_of(
         [
             "variables.engine != ''",
             f"!({controlled})",
-            f"!({cel.any_of(cel.carries(_SUBJECT, sign) for sign in unread)})",
+            f"!({cel.any_of(cel.carries(SUBJECT, sign) for sign in unread)})",
             # Endpoints inherit their Service's labels and have no ownerReference.
             "request.kind.kind != 'Endpoints'",
         ]
@@ -159,99 +147,11 @@ def _of_the_first_claim(policy: Policy) -> dict[str, str]:
     """Return the engine that claims the subject, and the application, as variables."""
     engine = app = namespace = "''"
     for each in reversed(policy.engines):
-        for claim in reversed(_claims(each, policy)):
-            engine = f"{claim.test} ? {cel.text(each.name)} : ({engine})"
-            app = f"{claim.test} ? {claim.app} : ({app})"
-            namespace = f"{claim.test} ? {claim.namespace} : ({namespace})"
+        for claim in reversed(each.cel_claims or ()):
+            engine = f"({claim.test}) ? {cel.text(each.name)} : ({engine})"
+            app = f"({claim.test}) ? {claim.app} : ({app})"
+            namespace = f"({claim.test}) ? {claim.namespace} : ({namespace})"
     return {"engine": engine, "app": app, "appNamespace": namespace}
-
-
-def _claims(engine: Engine, policy: Policy) -> list[Claim]:
-    """Return the ways in which *engine* claims an object; none where no expression can tell."""
-    if engine.name in _LEFT_TO_THE_WEBHOOK:
-        return []
-    known = _CLAIMS.get(engine.name, _custom)
-    return [replace(claim, test=f"({claim.test})") for claim in known(engine, policy)]
-
-
-def _value(mark: Mark) -> str:
-    return f"{_SUBJECT}.metadata.{mark.kind}s[{cel.text(mark.key)}]"
-
-
-def _marked(*marks: Mark) -> str:
-    """Return the condition that the subject carries all of *marks*, each with a value."""
-    return cel.all_of(
-        test for mark in marks for test in (cel.carries(_SUBJECT, mark), f"{_value(mark)} != ''")
-    )
-
-
-def _flux(engine: Engine, _policy: Policy) -> list[Claim]:
-    # A name and a namespace each, for Kustomizations and for HelmReleases.
-    pairs = zip(engine.marks[::2], engine.marks[1::2], strict=True)
-    return [Claim(_marked(*pair), _value(pair[0]), _value(pair[1])) for pair in pairs]
-
-
-def _argocd(engine: Engine, policy: Policy) -> list[Claim]:
-    settings, sign = policy.document.engines.argocd, engine.signs[0]
-    if settings.tracking == "label":
-        return [Claim(_marked(sign), *_application(_value(sign)))]
-    parts = f"{_value(sign)}.split(':')"
-    place = f"{parts}[2].split('/')"
-    tests = [
-        _marked(sign),
-        f"{parts}.size() == 3 && {parts}[0] != ''",
-        f"{parts}[1] == request.kind.group + '/' + request.kind.kind",
-        f"{place}.size() == 2 && {place}[1] == variables.name",
-        f"variables.place in ['', {place}[0]]",
-    ]
-    if settings.installation_id is not None:
-        installation = Mark("annotation", INSTALLATION_ID, settings.installation_id)
-        tests.append(cel.carries(_SUBJECT, installation))
-    return [Claim(cel.all_of(tests), *_application(f"{parts}[0]"))]
-
-
-def _application(instance: str) -> tuple[str, str]:
-    """Return name and namespace of an Application that is written `<namespace>_<name>`."""
-    at = f"{instance}.lastIndexOf('_')"
-    name = f"{instance}.substring({at} + 1)"
-    return name, f"({at} > 0 ? {instance}.substring(0, {at}) : '')"
-
-
-def _helm(engine: Engine, _policy: Policy) -> list[Claim]:
-    _, name, namespace = engine.marks
-    return [Claim(_marked(*engine.marks), _value(name), _value(namespace))]
-
-
-def _pulumi(engine: Engine, _policy: Policy) -> list[Claim]:
-    return [Claim(_marked(engine.signs[0]))]
-
-
-def _sveltos(engine: Engine, _policy: Policy) -> list[Claim]:
-    return [Claim(_marked(sign), _value(sign)) for sign in engine.signs]
-
-
-def _custom(engine: Engine, _policy: Policy) -> list[Claim]:
-    mark, *application = engine.marks
-    carried = cel.carries(_SUBJECT, mark)
-    if application:
-        there = cel.carries(_SUBJECT, application[0])
-        return [Claim(carried, f"({there} ? {_value(application[0])} : '')")]
-    return [Claim(carried, _value(mark) if mark.value is None else "''")]
-
-
-_CLAIMS: Final[dict[str, Callable[[Engine, Policy], list[Claim]]]] = {
-    "argocd": _argocd,
-    "flux": _flux,
-    "helm": _helm,
-    "pulumi": _pulumi,
-    "sveltos": _sveltos,
-}
-_LEFT_TO_THE_WEBHOOK: Final = frozenset({"configsync", "fleet", "kapp"})
-"""Engines whose marks take more than an expression to be told from copied ones."""
-
-
-def _left(policy: Policy) -> list[Engine]:
-    return [each for each in policy.engines if each.name in _LEFT_TO_THE_WEBHOOK]
 
 
 def _enforced(policy: Policy) -> str:
@@ -302,7 +202,7 @@ def _among(subject: str, names: Names) -> str:
 
 
 def _label_fits(key: str, values: Names) -> str:
-    labels = f"{_SUBJECT}.metadata.labels"
+    labels = f"{SUBJECT}.metadata.labels"
     there = [f"has({labels})", f"{cel.text(key)} in {labels}"]
     return cel.all_of([*there, cel.is_among(f"{labels}[{cel.text(key)}]", values)])
 
@@ -332,7 +232,7 @@ def _template_differs() -> str:
 def _excused() -> str:
     """Return the condition that the webhook might allow it: asked for, or on its way out."""
     asks = cel.any_of(_asks(each) for each in ("object", "oldObject", "namespaceObject"))
-    return f"has({_SUBJECT}.metadata.deletionTimestamp) || {asks}"
+    return f"has({SUBJECT}.metadata.deletionTimestamp) || {asks}"
 
 
 def _asks(which: str) -> str:

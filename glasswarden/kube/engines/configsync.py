@@ -2,8 +2,16 @@
 
 from typing import Final
 
-from glasswarden.kube.engines.engine import Engine, Mark, Owner, Subject
-from glasswarden.kube.objects import Ref
+from glasswarden.kube.engines.engine import (
+    Drift,
+    Engine,
+    Mark,
+    Owner,
+    Subject,
+    first_annotation,
+    service_accounts,
+)
+from glasswarden.kube.objects import Object, Ref
 
 NAME: Final = "configsync"
 MANAGED: Final = "configmanagement.gke.io/managed"
@@ -39,8 +47,13 @@ def _sync(manager: str) -> Owner:
     return Owner(NAME, name or "repo-sync", scope, "RepoSync")
 
 
+def _keeps(live: Object) -> str:
+    return first_annotation(live, ("client.lifecycle.config.k8s.io/deletion", "detach"))
+
+
 ENGINE: Final = Engine(
-    NAME,
+    name=NAME,
+    title="Config Sync",
     marks=(
         Mark("annotation", MANAGED),
         Mark("annotation", RESOURCE_ID),
@@ -49,4 +62,16 @@ ENGINE: Final = Engine(
     ),
     signs=(Mark("annotation", RESOURCE_ID),),
     claim=_claim,
+    controllers=(
+        *service_accounts(_ROOT_NAMESPACE, "*"),
+        *service_accounts("resource-group-system", "*"),
+    ),
+    kinds={"configsync.gke.io": ("RepoSync", "RootSync")},
+    drift=Drift(
+        field_managers=frozenset({"configsync.gke.io", "configsync", "reconciler"}),
+        manager_prefixes=("configsync",),
+        domains=frozenset({"configmanagement.gke.io", "configsync.gke.io", "config.k8s.io"}),
+        keys=frozenset({"app.kubernetes.io/managed-by"}),
+        keeps=_keeps,
+    ),
 )

@@ -1,6 +1,7 @@
 """Markers of the policy file: home-made pipelines and engines that Glasswarden does not know."""
 
-from glasswarden.kube.engines.engine import Engine, Mark, Owner, Subject
+from glasswarden.kube.engines import cel
+from glasswarden.kube.engines.engine import CelClaim, Engine, Mark, Owner, Subject
 
 
 def custom(name: str, mark: Mark, app: Mark | None = None) -> Engine:
@@ -19,4 +20,19 @@ def custom(name: str, mark: Mark, app: Mark | None = None) -> Engine:
         return Owner(name, subject.read(mark) if mark.value is None else "", None)
 
     marks = (mark,) if app is None else (mark, app)
-    return Engine(name, marks=marks, signs=(mark,), claim=claim)
+    return Engine(
+        name=name,
+        title=name,
+        marks=marks,
+        signs=(mark,),
+        claim=claim,
+        cel_claims=(_cel_claim(mark, app),),
+    )
+
+
+def _cel_claim(mark: Mark, app: Mark | None) -> CelClaim:
+    test = cel.carries(cel.SUBJECT, mark)
+    if app is not None:
+        has_app = cel.carries(cel.SUBJECT, app)
+        return CelClaim(test, f"({has_app} ? {cel.value_of(app)} : '')")
+    return CelClaim(test, cel.value_of(mark) if mark.value is None else "''")

@@ -6,7 +6,14 @@ leave the same keys; the kind of the set's owner tells them apart.
 
 from typing import Final
 
-from glasswarden.kube.engines.engine import Engine, Mark, Owner, Subject
+from glasswarden.kube.engines.engine import (
+    Drift,
+    Engine,
+    Mark,
+    Owner,
+    Subject,
+    service_accounts,
+)
 
 NAME: Final = "fleet"
 
@@ -43,11 +50,22 @@ def _bundle_of(set_id: str) -> str:
 
 
 ENGINE: Final = Engine(
-    NAME,
+    name=NAME,
+    title="Fleet",
     marks=(
         Mark("label", HASH),
         *(Mark("annotation", key) for key in (SET_ID, OWNER_GVK, OWNER_NAME, OWNER_NAMESPACE)),
     ),
     signs=(Mark("label", HASH),),
     claim=_claim,
+    controllers=(
+        *service_accounts("cattle-fleet-system", "*"),
+        *service_accounts("cattle-fleet-local-system", "*"),
+    ),
+    kinds={"fleet.cattle.io": ("Bundle", "BundleDeployment", "GitRepo", "HelmOp")},
+    drift=Drift(
+        field_managers=frozenset({"fleetagent", "fleet-agent", "rancher"}),
+        manager_prefixes=("fleet",),
+        domains=frozenset({"fleet.cattle.io", "objectset.rio.cattle.io"}),
+    ),
 )

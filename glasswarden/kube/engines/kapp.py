@@ -5,8 +5,16 @@ The label holds the application's generated id, not its name: that is all an obj
 
 from typing import Final
 
-from glasswarden.kube.engines.engine import Engine, Mark, Owner, Subject
-from glasswarden.kube.objects import Ref
+from glasswarden.kube.engines.engine import (
+    Drift,
+    Engine,
+    Mark,
+    Owner,
+    Subject,
+    first_annotation,
+    service_accounts,
+)
+from glasswarden.kube.objects import Object, Ref
 
 NAME: Final = "kapp"
 APP: Final = "kapp.k14s.io/app"
@@ -28,9 +36,25 @@ def _is_own(identity: str, ref: Ref) -> bool:
     return identity.startswith(own) and identity.count(";") == own.count(";")
 
 
+def _keeps(live: Object) -> str:
+    return first_annotation(live, ("kapp.k14s.io/delete-strategy", "orphan"))
+
+
 ENGINE: Final = Engine(
-    NAME,
+    name=NAME,
+    title="kapp",
     marks=(Mark("label", APP), Mark("label", ASSOCIATION), Mark("annotation", IDENTITY)),
     signs=(Mark("label", APP),),
     claim=_claim,
+    controllers=service_accounts("kapp-controller", "kapp-controller-sa"),
+    kinds={
+        "kappctrl.k14s.io": ("App",),
+        "packaging.carvel.dev": ("PackageInstall", "PackageRepository"),
+    },
+    drift=Drift(
+        field_managers=frozenset({"kapp", "kapp-server-side-apply", "kapp-controller"}),
+        manager_prefixes=("kapp",),
+        domains=frozenset({"kapp.k14s.io"}),
+        keeps=_keeps,
+    ),
 )

@@ -1,37 +1,73 @@
-"""Whose object is it? The GitOps engine and application behind an object's labels and annotations.
+"""The GitOps engines that Glasswarden knows, and whose object an object is.
 
-To add an engine: one file with its `ENGINE`, one line below. Nothing here asks a cluster, so the
-answer is what the object says of itself; a mark that was evidently copied from another object is
-not ownership.
+How to add an engine:
 
-The engines' own objects: what tells a GitOps engine what to do.
+1. Write its module beside this one, with an `Engine` called `ENGINE`. Name, title, marks, signs
+   and claim are required; `engine` describes the rest, and each part that is left out has a safe
+   default. `kapp` is a small example, `flux` a complete one.
+2. Import the module below and add its `ENGINE` to `ENGINES`.
+3. Add an object that it owns to `EXAMPLES` in `tests/kube/engines/test_contract.py`, and copies of
+   its marks to `NOT_OWNED` in `test_engines.py`. Run `pytest tests/kube/engines`.
+4. Renew the published schema: `glasswarden policy schema > docs/policy.schema.json`.
+5. Only if the denial looks up Git (`git_location`): let the webhook read those kinds, in
+   `manifests/base/rbac-webhook.yaml`. The contract test fails without a rule.
 
-They are guarded whether or not another object in Git describes them: suspending one, pinning it to
-another revision or teaching it to ignore a field is how drift begins unseen.
+The program needs the first two steps only. The guard, the trusted controllers, the conditions of
+the webhooks, the fallback policy, the policy file with its schema, the messages, drift and the
+setup read the registry; `test_contract.py` adds an engine in this way and tries all of them, and
+`test_names.py` finds code that names an engine elsewhere. Reading what an engine reports about
+itself (`correlator/sources`) is optional, and apart.
+
+Nothing here reads from a cluster: ownership is what an object says of itself, and a mark that was
+evidently copied from another object is not ownership. An engine's own objects are guarded whether
+or not Git describes them: suspending one, pinning it to another revision or making it ignore a
+field is how drift begins unseen.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from glasswarden.kube.engines import argocd, configsync, fleet, flux, helm, kapp, pulumi, sveltos
-from glasswarden.kube.engines.engine import Engine, Mark, Owner, Subject, subject_of
+from glasswarden.kube.engines import (
+    argocd,
+    configsync,
+    fleet,
+    flux,
+    helm,
+    kapp,
+    pulumi,
+    sveltos,
+)
+from glasswarden.kube.engines.engine import Drift, Engine, Mark, Owner, Subject, subject_of
 from glasswarden.kube.objects import Object, Ref, has_controller
 
-DEFAULT_ENGINES: Final[tuple[Engine, ...]] = (
+ENGINES: Final[tuple[Engine, ...]] = (
     argocd.ENGINE,
     flux.ENGINE,
     configsync.ENGINE,
     fleet.ENGINE,
     kapp.ENGINE,
     sveltos.ENGINE,
-)
-"""In the order they are asked; Helm comes after them, for they deploy charts themselves."""
-
-OPTIONAL_ENGINES: Final[tuple[Engine, ...]] = (
+    # After those that deploy charts themselves.
     helm.ENGINE,
     pulumi.ENGINE,
 )
-"""Known, but only asked where the policy names them."""
+"""In the order in which they are asked for their claim."""
 
+DEFAULT_ENGINES: Final = tuple(engine for engine in ENGINES if engine.options().enabled)
+"""Those that count unless the policy disables them; the others only where it enables them."""
+
+BY_NAME: Final[Mapping[str, Engine]] = {engine.name: engine for engine in ENGINES}
+
+SWITCHES: Final = frozenset(switch for engine in ENGINES for switch in engine.switches)
+"""Annotations and labels that make an engine leave something alone."""
+
+_STEERING: Final = {
+    (group, kind): engine.name
+    for engine in ENGINES
+    for group, kinds in engine.kinds.items()
+    for kind in kinds
+}
+_NO_DRIFT: Final = Drift()
 _ENDPOINTS_LABEL: Final = "endpoints.kubernetes.io/managed-by"
 
 
@@ -49,7 +85,27 @@ def owner_of(obj: Object, engines: tuple[Engine, ...] = DEFAULT_ENGINES) -> Owne
     return None
 
 
-def marks_of(engines: tuple[Engine, ...]) -> frozenset[Mark]:
+def reconciler_of(ref: Ref) -> Owner | None:
+    """Return *ref* as the owner it is to other objects, or nothing when it steers no engine."""
+    engine = _STEERING.get((ref.group, ref.kind))
+    if engine is None:
+        return None
+    return Owner(engine, ref.name, ref.namespace or None, ref.kind)
+
+
+def title_of(engine: str) -> str:
+    """Return how messages call *engine*; a marker of the policy is called as it is there."""
+    known = BY_NAME.get(engine)
+    return known.title if known else engine
+
+
+def drift_of(engine: str) -> Drift:
+    """Return what the drift detector knows about *engine*: nothing, for a marker of the policy."""
+    known = BY_NAME.get(engine)
+    return known.drift if known else _NO_DRIFT
+
+
+def marks_of(engines: Iterable[Engine]) -> frozenset[Mark]:
     """Return every mark of *engines*."""
     return frozenset(mark for engine in engines for mark in engine.marks)
 
@@ -61,56 +117,3 @@ def _is_endpoints_of_service(subject: Subject) -> bool:
         and subject.ref.group == ""
         and subject.label(_ENDPOINTS_LABEL) == "endpoint-controller"
     )
-
-
-RECONCILERS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "argocd": {
-        "argoproj.io": ("Application", "ApplicationSet", "AppProject"),
-    },
-    "flux": {
-        "kustomize.toolkit.fluxcd.io": ("Kustomization",),
-        "helm.toolkit.fluxcd.io": ("HelmRelease",),
-        "source.toolkit.fluxcd.io": (
-            "Bucket",
-            "ExternalArtifact",
-            "GitRepository",
-            "HelmChart",
-            "HelmRepository",
-            "OCIRepository",
-        ),
-        "source.extensions.fluxcd.io": ("ArtifactGenerator",),
-        "fluxcd.controlplane.io": ("FluxInstance", "ResourceSet", "ResourceSetInputProvider"),
-    },
-    "configsync": {
-        "configsync.gke.io": ("RepoSync", "RootSync"),
-    },
-    "fleet": {
-        "fleet.cattle.io": ("Bundle", "BundleDeployment", "GitRepo", "HelmOp"),
-    },
-    "kapp": {
-        "kappctrl.k14s.io": ("App",),
-        "packaging.carvel.dev": ("PackageInstall", "PackageRepository"),
-    },
-    "sveltos": {
-        "config.projectsveltos.io": ("ClusterProfile", "Profile"),
-    },
-    "pulumi": {
-        "pulumi.com": ("Stack",),
-    },
-}
-"""The kinds that steer each engine, by API group."""
-
-_ENGINES: Final = {
-    (group, kind): engine
-    for engine, groups in RECONCILERS.items()
-    for group, kinds in groups.items()
-    for kind in kinds
-}
-
-
-def reconciler_of(ref: Ref) -> Owner | None:
-    """Return *ref* as the owner it is to other objects, or nothing when it is no reconciler's."""
-    engine = _ENGINES.get((ref.group, ref.kind))
-    if engine is None:
-        return None
-    return Owner(engine, ref.name, ref.namespace or None, ref.kind)

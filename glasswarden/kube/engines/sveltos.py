@@ -2,7 +2,16 @@
 
 from typing import Final
 
-from glasswarden.kube.engines.engine import Engine, Mark, Owner, Subject
+from glasswarden.kube.engines import cel
+from glasswarden.kube.engines.engine import (
+    CelClaim,
+    Drift,
+    Engine,
+    Mark,
+    Owner,
+    Subject,
+    service_accounts,
+)
 
 NAME: Final = "sveltos"
 
@@ -24,12 +33,22 @@ def _claim(subject: Subject) -> Owner | None:
     return None
 
 
+_SIGNS: Final = (Mark("annotation", OWNER_NAME), Mark("annotation", REFERENCE_NAME))
+
 ENGINE: Final = Engine(
-    NAME,
+    name=NAME,
+    title="Sveltos",
     marks=tuple(
         Mark("annotation", key)
         for key in (OWNER_KIND, OWNER_NAME, REFERENCE_KIND, REFERENCE_NAME, REFERENCE_NAMESPACE)
     ),
-    signs=(Mark("annotation", OWNER_NAME), Mark("annotation", REFERENCE_NAME)),
+    signs=_SIGNS,
     claim=_claim,
+    cel_claims=tuple(CelClaim(cel.has_values(sign), cel.value_of(sign)) for sign in _SIGNS),
+    controllers=service_accounts("projectsveltos", "*"),
+    kinds={"config.projectsveltos.io": ("ClusterProfile", "Profile")},
+    drift=Drift(
+        field_managers=frozenset({"addon-controller", "application/apply-patch"}),
+        domains=frozenset({"projectsveltos.io"}),
+    ),
 )

@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from correlator.attribution.link import Link, State
-from correlator.classify.advice import argocd_rule, flux_rule, ignore_rule, jq_path
+from correlator.classify.advice import ignore_rule
 from correlator.classify.rule import Following, Scene
 from correlator.classify.rules import RULES, classified
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from glasswarden.kube.compare import ABSENT, Value
+from glasswarden.kube.engines.argocd import ignore_differences
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.managed_fields import Entry
+from glasswarden.kube.notation import jq_path
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.kube.paths import ROOT, parse_path
 from glasswarden.policy.policy import DEFAULT
@@ -307,7 +309,7 @@ def test_orphan_with_the_prune_label_of_flux_is_not_to_be_pruned() -> None:
 
 
 def test_ignore_rule_for_argocd_names_one_field_of_one_object() -> None:
-    assert argocd_rule(WEB, parse_path("/spec/replicas")) == (
+    assert ignore_differences(WEB, parse_path("/spec/replicas")) == (
         "ignoreDifferences:\n"
         "- group: apps\n"
         "  kind: Deployment\n"
@@ -339,14 +341,14 @@ def test_path_is_rendered_for_jq(path: str, expected: str) -> None:
 
 
 def test_ignore_rule_for_flux_removes_a_declared_field_by_a_patch() -> None:
-    text = flux_rule(a_finding("/spec/replicas", 3, 5))
+    text = ignore_rule(a_finding("/spec/replicas", 3, 5))
     assert "- op: remove" in text
     assert "path: /spec/replicas" in text
     assert "name: web" in text
 
 
 def test_ignore_rule_for_flux_keeps_an_addition_by_an_annotation() -> None:
-    text = flux_rule(a_finding(SIDECAR, ABSENT, {"name": "proxy"}))
+    text = ignore_rule(a_finding(SIDECAR, ABSENT, {"name": "proxy"}))
     assert "kustomize.toolkit.fluxcd.io/ssa: Merge" in text
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 from glasswarden.kube.engines import helm, pulumi
-from glasswarden.kube.engines.argocd import ArgoCDSettings, TrackingMethod, argocd
+from glasswarden.kube.engines.argocd import ArgoCD, Tracking, argocd
 from glasswarden.kube.engines.custom import custom
 from glasswarden.kube.engines.engine import Engine, Mark, Owner
-from glasswarden.kube.engines.registry import DEFAULT_ENGINES, OPTIONAL_ENGINES, marks_of, owner_of
+from glasswarden.kube.engines.registry import DEFAULT_ENGINES, ENGINES, marks_of, owner_of
 from glasswarden.kube.objects import Object
 from tests.kube.builders import an_object
 
@@ -286,7 +286,7 @@ def test_endpoints_with_inherited_labels_have_no_owner() -> None:
 
 def test_engine_takes_precedence_over_helm() -> None:
     obj = an_object(labels=FLUX | {"app.kubernetes.io/managed-by": "Helm"}, annotations=HELM)
-    owner = owner_of(obj, DEFAULT_ENGINES + OPTIONAL_ENGINES)
+    owner = owner_of(obj, ENGINES)
     assert owner is not None
     assert owner.engine == "flux"
 
@@ -295,14 +295,14 @@ class TestArgoCDSettings:
     """One installation of Argo CD may differ from its defaults."""
 
     @pytest.mark.parametrize("method", ["annotation", "annotation+label"])
-    def test_annotation_tracking_reads_the_annotation_only(self, method: TrackingMethod) -> None:
-        engine = argocd(ArgoCDSettings(method))
+    def test_annotation_tracking_reads_the_annotation_only(self, method: Tracking) -> None:
+        engine = argocd(ArgoCD(tracking=method))
         assert owner_of(an_object(labels={"app.kubernetes.io/instance": "web"}), (engine,)) is None
         obj = an_object(annotations=tracked("web:apps/Deployment:prod/web"))
         assert owner_of(obj, (engine,)) == Owner("argocd", "web", None, "Application")
 
     def test_label_tracking_reads_the_label_only(self) -> None:
-        engine = argocd(ArgoCDSettings("label"))
+        engine = argocd(ArgoCD(tracking="label"))
         obj = an_object(labels={"app.kubernetes.io/instance": "team_web"})
         assert owner_of(obj, (engine,)) == Owner("argocd", "web", "team", "Application")
         assert (
@@ -311,7 +311,7 @@ class TestArgoCDSettings:
         )
 
     def test_label_key_is_configurable(self) -> None:
-        engine = argocd(ArgoCDSettings("label", instance_label_key="example.com/app"))
+        engine = argocd(ArgoCD(tracking="label", instance_label_key="example.com/app"))
         assert engine.marks == (Mark("label", "example.com/app"),)
         assert owner_of(an_object(labels={"app.kubernetes.io/instance": "web"}), (engine,)) is None
         assert owner_of(an_object(labels={"example.com/app": "web"}), (engine,)) is not None
@@ -333,7 +333,7 @@ class TestArgoCDSettings:
         carried: dict[str, str],
         owned: bool,  # noqa: FBT001 - an expectation
     ) -> None:
-        engine = argocd(ArgoCDSettings(installation_id=configured))
+        engine = argocd(ArgoCD(installation_id=configured))
         obj = an_object(annotations=tracked("web:apps/Deployment:prod/web") | carried)
         assert (owner_of(obj, (engine,)) is not None) == owned
 
@@ -413,7 +413,7 @@ def test_marks_have_the_path_of_their_label_or_annotation() -> None:
 
 
 def test_engines_have_the_names_that_policies_use() -> None:
-    names = [engine.name for engine in DEFAULT_ENGINES + OPTIONAL_ENGINES]
+    names = [engine.name for engine in ENGINES]
     assert names == [
         "argocd",
         "flux",

@@ -3,12 +3,7 @@
 import pytest
 
 from glasswarden.kube.engines.engine import Owner
-from glasswarden.kube.engines.registry import (
-    DEFAULT_ENGINES,
-    OPTIONAL_ENGINES,
-    RECONCILERS,
-    reconciler_of,
-)
+from glasswarden.kube.engines.registry import reconciler_of
 from glasswarden.kube.objects import Ref
 
 
@@ -48,7 +43,3 @@ def test_kind_with_only_the_name_or_group_is_no_reconciler(group: str, kind: str
 def test_cluster_scoped_reconciler_has_no_namespace() -> None:
     ref = Ref("config.projectsveltos.io", "v1beta1", "ClusterProfile", "", "base")
     assert reconciler_of(ref) == Owner("sveltos", "base", None, "ClusterProfile")
-
-
-def test_every_engine_with_reconcilers_is_registered() -> None:
-    assert set(RECONCILERS) <= {engine.name for engine in DEFAULT_ENGINES + OPTIONAL_ENGINES}

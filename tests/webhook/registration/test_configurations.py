@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from glasswarden.kube.engines.registry import SWITCHES
 from glasswarden.policy.breakglass.names import ACTIVE
-from glasswarden.policy.decide import SWITCHES
 from glasswarden.policy.policy import DEFAULT, Policy
 from tests.policy.builders import a_policy
 from webhook.registration.configurations import (
