@@ -15,12 +15,11 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.managed_fields import entries_of, owned_paths
 from glasswarden.kube.objects import Object
+from glasswarden.policy.case import Case, is_by_reconciler, is_guarded
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.holds import reconciles
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.types import Operation
-from glasswarden.policy.write import Write
 from webhook.review import Options, Request, Resource, ReviewMalformed, UserInfo
 from webhook.write_builder import write_of
 
@@ -40,7 +39,7 @@ class Judged:
     """A write of the past with the verdict that it would have met."""
 
     event: Event
-    write: Write
+    case: Case
     decision: Decision
 
 
@@ -105,13 +104,15 @@ def _decided(
         write = write_of(request, policy, parent)
     except ReviewMalformed as error:
         return Unjudged(event, str(error))
-    if write.operation is Operation.UPDATE and request.old_object is None:
+    is_inferred = write.operation is Operation.UPDATE and request.old_object is None
+    if is_inferred:
         write = replace(write, changes=_inferred(event, request.object or {}))
-        # To its own reconciler it does not matter what changed.
-        if not write.changes and policy.guards(write) and not reconciles(write, policy):
-            return Unjudged(event, "managedFields do not show what the writer changed")
     # Rules that look at the clock look at the one of the day.
-    return Judged(event, write, decide(write, policy, event.request_received_timestamp))
+    case = Case(write, policy, event.request_received_timestamp)
+    # To its own reconciler it does not matter what changed.
+    if is_inferred and not write.changes and is_guarded(case) and not is_by_reconciler(case):
+        return Unjudged(event, "managedFields do not show what the writer changed")
+    return Judged(event, case, decide(case))
 
 
 def _request(event: Event, old: Object | None, new: Object | None) -> Request:

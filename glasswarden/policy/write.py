@@ -60,8 +60,6 @@ class Write:
     """How often the object's spec was written, this write included; 0 where that is not counted."""
 
     dry_run: bool = False
-    source: Source | None = None
-    """Where to change it instead, where that is known."""
 
     glass: Glass = EMPTY
     """What it has to do with break-glass; of that, nothing is among the changes."""

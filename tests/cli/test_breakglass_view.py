@@ -7,7 +7,7 @@ import pytest
 from glasswarden.cli.breakglass import in_force, is_followed, is_open, left, sentences, view_of
 from glasswarden.keys.ring import Key, Ring
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.tokens import Petition, Stamp, issue, issue_petition
+from glasswarden.policy.breakglass.tokens import GrantRequest, Stamp, issue_request, issue_stamp
 from glasswarden.policy.types import GrantOperation
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -33,7 +33,7 @@ def a_grant(**differing: object) -> str:
         "expires": NOW + timedelta(minutes=30),
         "held": ("/spec/replicas",),
     }
-    return issue(Stamp(**fields | differing), RING, NOW)  # type: ignore[arg-type]
+    return issue_stamp(Stamp(**fields | differing), RING, NOW)  # type: ignore[arg-type]
 
 
 def test_an_object_that_nobody_broke_the_glass_on() -> None:
@@ -67,7 +67,7 @@ def test_a_grant_ends_with_its_last_second() -> None:
 
 
 def test_a_request_that_waits_says_who_asks_for_what() -> None:
-    petition = Petition(
+    petition = GrantRequest(
         id="r1",
         cluster="test",
         uid="u1",
@@ -79,7 +79,7 @@ def test_a_request_that_waits_says_who_asks_for_what() -> None:
         ttl=1800,
         deadline=NOW + timedelta(minutes=15),
     )
-    token = issue_petition(petition, RING, NOW)
+    token = issue_request(petition, RING, NOW)
     view = view_of(an_object(**{names.REQUEST: token, names.REASON: "checkout is down"}))
     first, second = sentences(view, NOW)
     assert first.startswith("Deployment shop/web: request r1 waits for approval until ")

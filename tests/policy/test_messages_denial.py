@@ -29,7 +29,7 @@ def test_it_names_the_repository_where_that_is_known() -> None:
     source = Source("https://git.example/shop.git", "deploy/prod", "main")
     assert (
         "\nChange it in https://git.example/shop.git at main, path deploy/prod instead.\n"
-    ) in message(a_write(source=source))
+    ) in decided(a_write(), source=source).message
 
 
 def test_a_deletion_has_no_fields_to_show() -> None:

@@ -30,18 +30,18 @@ from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata
 from glasswarden.kube.paths import Key
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.tokens import (
-    Petition,
+    GrantRequest,
     Stamp,
     TokenInvalid,
-    flaw,
-    read,
-    read_petition,
-    waits,
+    find_flaw,
+    is_waiting,
+    read_request,
+    read_stamp,
 )
 
 TOKENS: Final = (names.GRANT, names.REQUEST)
 
-WHY: Final = "it was applied, from Git or by hand: leave it out of what is applied"
+DECLARED: Final = "it was applied, from Git or by hand: leave it out of what is applied"
 """Why such a token does not count."""
 
 
@@ -88,7 +88,7 @@ T = TypeVar("T")
 class Unreadable:
     """A token that does not count, and why."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Notes:
     texts: Mapping[str, str] = field(default_factory=dict)
     """Our annotations, by their full names."""
     grant: Stamp | Unreadable | None = None
-    petition: Petition | Unreadable | None = None
+    request: GrantRequest | Unreadable | None = None
     active: bool = False
     """Whether the label of a Namespace with a grant is there."""
     declared: frozenset[str] = frozenset()
@@ -110,28 +110,28 @@ class Notes:
         """Return the annotation's text, or nothing."""
         return self.texts.get(name)
 
-    def live(self, cluster: str, uid: str, now: datetime) -> Stamp | None:
+    def live_grant(self, cluster: str, uid: str, now: datetime) -> Stamp | None:
         """Return the grant that is in force on the object, if one is.
 
         It counts only beside its reason: taking that off ends it, whether or not the webhook was
         there to clear up.
         """
-        stamp = self.counted()
-        return None if stamp is None or flaw(stamp, cluster, uid, now) else stamp
+        stamp = self.valid_stamp()
+        return None if stamp is None or find_flaw(stamp, cluster, uid, now) else stamp
 
-    def counted(self) -> Stamp | None:
+    def valid_stamp(self) -> Stamp | None:
         """Return the genuine stamp beside its reason, in force or not."""
         stamp = self.grant
         if not isinstance(stamp, Stamp) or stamp.trial or names.GRANT in self.declared:
             return None
         return stamp if stamp.namespace or names.REASON in self.texts else None
 
-    def waiting(self, cluster: str, uid: str, now: datetime) -> Petition | None:
+    def waiting_request(self, cluster: str, uid: str, now: datetime) -> GrantRequest | None:
         """Return the request that waits for approval on the object, if one does."""
-        petition = self.petition
-        if not isinstance(petition, Petition) or petition.trial or names.REQUEST in self.declared:
+        request = self.request
+        if not isinstance(request, GrantRequest) or request.trial or names.REQUEST in self.declared:
             return None
-        return petition if waits(petition, cluster, uid, now) else None
+        return request if is_waiting(request, cluster, uid, now) else None
 
 
 NONE: Final = Notes()
@@ -164,6 +164,12 @@ class Glass:
     leaves no stamp on it."""
     open: OpenGrants = OpenGrants()
 
+    @property
+    def differs(self) -> bool:
+        """Whether the write changes anything of it."""
+        # Most writes have nothing to do with break-glass, and one and the same empty notes.
+        return self.before is not self.after and self.before != self.after
+
 
 EMPTY: Final = Glass()
 
@@ -186,8 +192,8 @@ def notes_of(obj: Object | None, ring: Ring) -> Notes:
     texts = {name: str(found[name]) for name in names.ANNOTATIONS if name in found}
     return Notes(
         texts,
-        _read(texts.get(names.GRANT), read, ring),
-        _read(texts.get(names.REQUEST), read_petition, ring),
+        _read(texts.get(names.GRANT), read_stamp, ring),
+        _read(texts.get(names.REQUEST), read_request, ring),
         _is_active(obj),
         declared_tokens(obj),
         owned,
@@ -229,7 +235,7 @@ def _read(token: str | None, reader: Callable[[str, Ring], T], ring: Ring) -> T 
         return Unreadable(str(error))
 
 
-def peek(token: object, content: type[T]) -> T | None:
+def decode_unverified(token: object, content: type[T]) -> T | None:
     """Return what *token* holds, or none where it holds nothing of that kind."""
     if not isinstance(token, str):
         return None
@@ -259,11 +265,11 @@ def parse_outcome(text: str) -> Outcome | None:
     return Outcome(word, grant) if word in WORDS else None
 
 
-def no_outcome(text: str) -> str:
+def describe_invalid_outcome(text: str) -> str:
     """Return why *text* is refused."""
     return f"the outcome {text!r} is none of {', '.join(sorted(WORDS))}"
 
 
-def moment(when: datetime | None) -> str:
+def render_time(when: datetime | None) -> str:
     """Return *when* to the second, in UTC."""
     return f"{when:%Y-%m-%d %H:%M:%S} UTC" if when else "now"

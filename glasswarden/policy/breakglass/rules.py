@@ -93,7 +93,7 @@ class Rule:
         """
         if is_namespace(ref) and not self.document.namespace_wide:
             return False
-        return self.place.fits(placed(ref), owner, labels)
+        return self.place.fits(in_own_namespace(ref), owner, labels)
 
     def outlives(self, start: datetime, now: datetime) -> bool:
         """Tell whether a grant that began at *start* is older than any by this rule may get."""
@@ -113,7 +113,7 @@ class Rule:
         return None
 
 
-def people_of(subjects: doc.BreakGlassRule | doc.Approval) -> str:
+def describe_people(subjects: doc.BreakGlassRule | doc.Approval) -> str:
     """Return who is meant, in words."""
     users = [f"user {name}" for name in subjects.users]
     return ", ".join([*users, *(f"group {name}" for name in subjects.groups)])
@@ -124,7 +124,7 @@ def is_namespace(ref: Ref) -> bool:
     return ref.kind == "Namespace" and not ref.group
 
 
-def placed(ref: Ref) -> Ref:
+def in_own_namespace(ref: Ref) -> Ref:
     """Return *ref* in its namespace, which of a Namespace is itself."""
     return replace(ref, namespace=ref.name) if is_namespace(ref) else ref
 

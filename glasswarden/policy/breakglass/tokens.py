@@ -137,17 +137,17 @@ class Flaw(StrEnum):
 _STAMPS: Final = Tokens("breakglass/grant/v1", Stamp)
 
 
-def issue(stamp: Stamp, ring: Ring, now: datetime) -> str:
+def issue_stamp(stamp: Stamp, ring: Ring, now: datetime) -> str:
     """Return *stamp* as a signed token; raise `NoKey` where nothing can sign."""
     return _STAMPS.issue(stamp, ring, now)
 
 
-def read(token: str, ring: Ring) -> Stamp:
+def read_stamp(token: str, ring: Ring) -> Stamp:
     """Return the stamp in *token*, or raise `TokenInvalid`."""
     return _STAMPS.read(token, ring)
 
 
-def flaw(stamp: Stamp, cluster: str, uid: str, now: datetime) -> Flaw | None:
+def find_flaw(stamp: Stamp, cluster: str, uid: str, now: datetime) -> Flaw | None:
     """Return why *stamp* is not a live grant on the object with *uid*, if it is not."""
     if stamp.cluster != cluster:
         return Flaw.OTHER_CLUSTER
@@ -158,19 +158,19 @@ def flaw(stamp: Stamp, cluster: str, uid: str, now: datetime) -> Flaw | None:
     return Flaw.EXPIRED if now >= stamp.expires else None
 
 
-def check(
+def check_stamp(
     stamp: Stamp, *, cluster: str, uid: str, actor: Actor, operation: GrantOperation, now: datetime
 ) -> Flaw | None:
     """Return why *stamp* does not let *actor* do *operation* to the object, if it does not."""
-    found = flaw(stamp, cluster, uid, now)
+    found = find_flaw(stamp, cluster, uid, now)
     if found is not None:
         return found
-    if not admits(stamp, actor):
+    if not is_grantee(stamp, actor):
         return Flaw.OTHER_PERSON
     return None if operation in stamp.operations else Flaw.OTHER_OPERATION
 
 
-def admits(stamp: Stamp, actor: Actor) -> bool:
+def is_grantee(stamp: Stamp, actor: Actor) -> bool:
     """Tell whether *actor* is who was granted, or shares in it by a group."""
     if actor.name == stamp.actor:
         # A name that was deleted and made anew belongs to somebody else.
@@ -183,7 +183,7 @@ def is_fresh(stamp: Stamp, version: str, *, trial: bool) -> bool:
     return stamp.version == version != "" and stamp.trial == trial
 
 
-class Petition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class GrantRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who asks for what, and until when somebody may approve it."""
 
     id: str
@@ -206,34 +206,34 @@ class Petition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Made in a dry run."""
 
 
-_PETITIONS: Final = Tokens("breakglass/request/v1", Petition)
+_REQUESTS: Final = Tokens("breakglass/request/v1", GrantRequest)
 
 
-def issue_petition(petition: Petition, ring: Ring, now: datetime) -> str:
-    """Return *petition* as a signed token; raise `NoKey` where nothing can sign.
+def issue_request(request: GrantRequest, ring: Ring, now: datetime) -> str:
+    """Return *request* as a signed token; raise `NoKey` where nothing can sign.
 
     Its id stands in front, for whoever looks for it with plain kubectl.
     """
-    return f"{petition.id}:{_PETITIONS.issue(petition, ring, now)}"
+    return f"{request.id}:{_REQUESTS.issue(request, ring, now)}"
 
 
-def read_petition(token: str, ring: Ring) -> Petition:
-    """Return the petition in *token*, or raise `TokenInvalid`."""
+def read_request(token: str, ring: Ring) -> GrantRequest:
+    """Return the request in *token*, or raise `TokenInvalid`."""
     shown, _, signed = token.partition(":")
-    petition = _PETITIONS.read(signed, ring)
-    if petition.id != shown:
+    request = _REQUESTS.read(signed, ring)
+    if request.id != shown:
         raise SignatureWrong("it shows another id than was signed")
-    return petition
+    return request
 
 
 def digest_of(reason: str) -> str:
-    """Return what a petition keeps of a reason."""
+    """Return what a request keeps of a reason."""
     return hashlib.sha256(reason.encode()).hexdigest()[:16]
 
 
-def waits(petition: Petition, cluster: str, uid: str, now: datetime) -> bool:
-    """Tell whether *petition* is this object's, and can still be approved."""
-    return petition.cluster == cluster and petition.uid == uid != "" and now < petition.deadline
+def is_waiting(request: GrantRequest, cluster: str, uid: str, now: datetime) -> bool:
+    """Tell whether *request* is this object's, and can still be approved."""
+    return request.cluster == cluster and request.uid == uid != "" and now < request.deadline
 
 
 MOST_BYTES: Final = 46 * 1024
@@ -249,7 +249,9 @@ class _Node:
     is_end: bool = False
 
 
-def merged(ref: Ref, held: Iterable[str], changes: Iterable[Change]) -> tuple[str, ...] | None:
+def merge_held_fields(
+    ref: Ref, held: Iterable[str], changes: Iterable[Change]
+) -> tuple[str, ...] | None:
     """Return *held* and the fields that *changes* to *ref* are about, none inside another.
 
     None where a stamp has no room for them.
