@@ -1,16 +1,11 @@
-"""What break-glass has written on an object: the annotations as they stand, their tokens read.
+"""What break-glass has written on an object: its annotations, with their tokens verified.
 
-Tokens that somebody declares, in Git or by hand, in place of the webhook: they never count.
+A token that somebody declares, in Git or by hand, in place of the webhook never counts. The webhook
+writes a token after the API server has recorded who owns which field, so no field manager ever owns
+one of its tokens. A reconciler applies whatever is in Git, an old token as well, and while the
+mutating webhook is unavailable nothing removes it: but then the reconciler owns it.
 
-The webhook writes a token after the API server has put down who owns which field, so nobody ever
-owns one of its tokens. A reconciler brings from Git whatever is there, an old token as well, and
-while the mutating webhook is away nothing takes that off: but then it is the reconciler's.
-
-What a token says, unproven: for showing to a person, never for a decision.
-
-What became of the changes under a grant, as people write it when it ends, or later.
-
-Moments, as messages about grants say them.
+`decode_unverified` reads a token without its keys, to show it to a person: never for a decision.
 """
 
 import base64
@@ -70,7 +65,7 @@ def _owns(entry: Entry, name: str) -> bool:
 
 
 def _is_last_applied(name: str, obj: Object) -> bool:
-    """Tell whether a client-side apply brought the very token; an older one was replaced since."""
+    """Return whether a client-side apply set this very token, and not one replaced since."""
     found = annotations_of(obj)
     text = found.get(LAST_APPLIED)
     if not isinstance(text, str) or name not in text:
@@ -155,10 +150,10 @@ class Glass:
     version: str = ""
     """The resourceVersion of the object before."""
     namespace: Notes = NONE
-    """What stands on the Namespace that the object is in."""
+    """What is on the Namespace that the object is in."""
     namespace_uid: str = ""
     namespace_unknown: bool = False
-    """Whether nobody could tell what stands on it: as good as nothing, but to end a hold."""
+    """Whether it is unknown what is on it: as good as nothing, but to end a hold."""
     scaled: bool = False
     """Of a deletion under the Namespace's grant: whether the object was scaled meanwhile, which
     leaves no stamp on it."""
@@ -175,14 +170,14 @@ EMPTY: Final = Glass()
 
 
 def has_notes(obj: Object | None) -> bool:
-    """Tell, at little cost, whether anything of ours stands on *obj*."""
+    """Return, at little cost, whether anything of ours is on *obj*."""
     if obj is None:
         return False
     return not names.ANNOTATIONS.isdisjoint(annotations_of(obj)) or _is_active(obj)
 
 
 def notes_of(obj: Object | None, ring: Ring) -> Notes:
-    """Return what stands on *obj*."""
+    """Return what of ours is on *obj*."""
     if obj is None:
         return NONE
     owned = owned_tokens(obj)
@@ -266,7 +261,7 @@ def parse_outcome(text: str) -> Outcome | None:
 
 
 def describe_invalid_outcome(text: str) -> str:
-    """Return why *text* is refused."""
+    """Return why *text* is no outcome."""
     return f"the outcome {text!r} is none of {', '.join(sorted(WORDS))}"
 
 

@@ -82,11 +82,11 @@ class Rule:
         return most.person is not None or most.namespace is not None
 
     def is_for(self, actor: Actor, now: datetime) -> bool:
-        """Tell whether *actor* may ask by this rule at this hour."""
+        """Return whether *actor* may ask by this rule at this hour."""
         return actor in self.people and (self.hours is None or now in self.hours)
 
     def is_about(self, ref: Ref, owner: Owner | None, labels: Mapping[str, object]) -> bool:
-        """Tell whether a grant on the object can be had by this rule.
+        """Return whether a grant on the object can be had by this rule.
 
         A Namespace is in itself. A grant on it covers those of the objects in it that the rule is
         about: that is asked of each when it is written to.
@@ -96,11 +96,11 @@ class Rule:
         return self.place.fits(in_own_namespace(ref), owner, labels)
 
     def outlives(self, start: datetime, now: datetime) -> bool:
-        """Tell whether a grant that began at *start* is older than any by this rule may get."""
+        """Return whether a grant that began at *start* is older than any by this rule may get."""
         return now >= start + self.longest_ttl
 
     def closes(self, ref: Ref) -> bool:
-        """Tell whether objects of that kind stay closed."""
+        """Return whether objects of that kind stay closed."""
         return self.closed_kinds.fits(ref)
 
     def closed_by(self, changes: Sequence[Change]) -> PathPattern | None:
@@ -120,7 +120,7 @@ def describe_people(subjects: doc.BreakGlassRule | doc.Approval) -> str:
 
 
 def is_namespace(ref: Ref) -> bool:
-    """Tell whether *ref* is a Namespace."""
+    """Return whether *ref* is a Namespace."""
     return ref.kind == "Namespace" and not ref.group
 
 

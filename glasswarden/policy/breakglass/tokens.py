@@ -1,21 +1,15 @@
-"""Signed values in an annotation: `base64url(JSON).key id.base64url(HMAC-SHA-256)`.
+"""Stamps and requests: signed values in annotations, verified with nothing but keys.
 
-What is signed begins with what the token is for, so one kind is never taken for another.
+A token is `base64url(JSON).key id.base64url(HMAC-SHA-256)`. What is signed begins with what the
+token is for, so one kind is never taken for another.
 
-The stamp: a grant as it stands on the object, signed, and checked with nothing but keys.
+A stamp is a grant on an object, issued only by the mutating webhook. The validating webhook allows
+a stamp that was not there before only if it was issued for the very version of the object that is
+written to (`is_fresh`): whatever is stored changes that version, so a stamp can be stored once, and
+neither a replay nor a copy ever counts. It holds the fields that were changed under the grant, as
+few paths as possible: an annotation has room for so many bytes, and no more.
 
-Issued only by the mutating webhook. The validating webhook lets a stamp that was not there before
-be stored only if it was issued for the very version of the object that is being written to
-(`is_fresh`): whatever is stored moves that version, so a stamp is good for being stored once, and
-neither a replay nor a copy ever counts.
-
-A request that waits for a second person: signed, so that what is approved is what was asked.
-
-The fields that were changed under a grant, as few paths as say it.
-
-They stand in the stamp, which stands in an annotation: so many bytes, and no more.
-
-What a record tells about a grant: which one, and what this write did with it.
+A request waits for a second person; it is signed so that what is approved is what was asked for.
 """
 
 import base64
@@ -171,7 +165,7 @@ def check_stamp(
 
 
 def is_grantee(stamp: Stamp, actor: Actor) -> bool:
-    """Tell whether *actor* is who was granted, or shares in it by a group."""
+    """Return whether *actor* is who was granted, or shares in it by a group."""
     if actor.name == stamp.actor:
         # A name that was deleted and made anew belongs to somebody else.
         return actor.uid == stamp.actor_uid
@@ -179,7 +173,7 @@ def is_grantee(stamp: Stamp, actor: Actor) -> bool:
 
 
 def is_fresh(stamp: Stamp, version: str, *, trial: bool) -> bool:
-    """Tell whether *stamp* was issued for a write to the object at *version*, and in earnest."""
+    """Return whether *stamp* was issued for a write to the object at *version*, and in earnest."""
     return stamp.version == version != "" and stamp.trial == trial
 
 
@@ -232,7 +226,7 @@ def digest_of(reason: str) -> str:
 
 
 def is_waiting(request: GrantRequest, cluster: str, uid: str, now: datetime) -> bool:
-    """Tell whether *request* is this object's, and can still be approved."""
+    """Return whether *request* is this object's, and can still be approved."""
     return request.cluster == cluster and request.uid == uid != "" and now < request.deadline
 
 
