@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from bench.lab.figure import Figure, Goal
 from bench.lab.lab import Lab
 from glasswarden.keys.ring import Key, Ring
-from glasswarden.policy.breakglass.tokens import Stamp, check, issue, read
+from glasswarden.policy.breakglass.tokens import Stamp, check_stamp, issue_stamp, read_stamp
 from glasswarden.policy.types import Actor, GrantOperation
 
 ROUNDS = 30
@@ -20,7 +20,7 @@ def run(lab: Lab) -> list[Figure]:
     """Verify one stamp over and over, with as many held fields as a hotfix has."""
     now = datetime.now(UTC)
     ring = Ring(Key(f"key-{age}", bytes([age]) * 32, now - timedelta(days=age)) for age in (1, 2))
-    token = issue(_stamp(now), ring, now)
+    token = issue_stamp(_stamp(now), ring, now)
     lab.say(f"a token of {len(token)} characters, {ROUNDS} rounds of {PER_ROUND}")
     p50 = statistics.median(_round(token, ring, now) for _ in range(ROUNDS))
     return [GOALS[0].judged(p50, f"{p50:.1f} µs")]
@@ -31,9 +31,11 @@ def _round(token: str, ring: Ring, now: datetime) -> float:
     actor = Actor("responder", "7f3c", ("oncall", "developers"))
     start = time.process_time()
     for _ in range(PER_ROUND):
-        stamp = read(token, ring)
+        stamp = read_stamp(token, ring)
         operation = GrantOperation.UPDATE
-        flaw = check(stamp, cluster="prod", uid="u", actor=actor, operation=operation, now=now)
+        flaw = check_stamp(
+            stamp, cluster="prod", uid="u", actor=actor, operation=operation, now=now
+        )
         assert flaw is None
     return (time.process_time() - start) / PER_ROUND * 1e6
 

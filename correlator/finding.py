@@ -15,7 +15,7 @@ from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.managed_fields import Entry
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, Path
-from glasswarden.policy.breakglass.rules import placed
+from glasswarden.policy.breakglass.rules import in_own_namespace
 from glasswarden.policy.policy import Policy
 
 HIDDEN: Final = "(hidden)"
@@ -313,7 +313,7 @@ class Filter:
         """Tell whether the object itself counts."""
         wanted = {kind.lower() for kind in self.kinds}
         names = {ref.kind.lower(), f"{ref.group}/{ref.kind}".lower()}
-        return (not self.namespace or placed(ref).namespace in ("", self.namespace)) and (
+        return (not self.namespace or in_own_namespace(ref).namespace in ("", self.namespace)) and (
             not wanted or bool(names & wanted)
         )
 

@@ -1,24 +1,28 @@
-"""The use case: a review is read, decided, recorded, answered. Nothing else happens here."""
+"""The use case of the validating webhook: a review is read, decided, recorded, answered.
+
+The policy is read once per review, and decides, records and answers it. What the writer reads is
+rendered last, when it is known what is answered. Nothing else happens here.
+"""
 
 import asyncio
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 
 import structlog
 
 from glasswarden.cluster.client import ApiServerError
+from glasswarden.kube.engines.engine import GitLocation
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.logs import ALWAYS, Sampler, is_always_told
 from glasswarden.policy.breakglass.annotations import Unreadable
-from glasswarden.policy.decide import decide, without_record
+from glasswarden.policy.case import Case
+from glasswarden.policy.decide import decide, decide_unrecorded
 from glasswarden.policy.decision import Clause, Decision
-from glasswarden.policy.messages import event_of
+from glasswarden.policy.messages import names_source, render_denial, render_event, render_warnings
 from glasswarden.policy.policy import Policy
-from glasswarden.policy.requests import rule_for
-from glasswarden.policy.write import Write
+from glasswarden.policy.requests import rule_of
 from webhook.caches import Parents
 from webhook.clock import TimeSource, machine_time
 from webhook.context import Reader
@@ -46,7 +50,7 @@ class Admission:
     """Who knows where in Git an application is described."""
 
     reader: Reader = field(default_factory=Reader)
-    """Who makes a `Write` of a request, stamps verified."""
+    """Who makes a `Case` of a request, stamps verified."""
 
     herald: Herald | None = None
     """Who tells of grants and refusals on the objects; none where nobody is to be told."""
@@ -60,61 +64,66 @@ class Admission:
         """Return the answer to the AdmissionReview in *body*."""
         # Read once: a reload while this review waits counts for the next one.
         request, policy = parse_review(body), self.rules.policy
-        write, decision, now = await self._decide(request, policy)
-        if decision.clause is Clause.GUARD and rule_for(write, policy, now) is not None:
+        case, decision = await self._decide(request, policy)
+        if decision.clause is Clause.GUARD and rule_of(case) is not None:
             # A grant of a moment ago may not be in memory yet, least of all in a script.
             with suppress(CannotTell):
-                write, decision, now = await self._decide(request, policy, fresh=True)
-        self._look_at_stamp(write)
-        if decision.message or decision.warnings:
-            decision = self._with_source(write, policy, now) or decision
+                case, decision = await self._decide(request, policy, fresh=True)
+        self._report_stamp(case)
         audit: dict[str, str] = {}
-        if decision.recorded and not write.dry_run:
+        if decision.recorded and not case.write.dry_run:
             try:
-                audit = await self._record(request, write, decision, policy, now)
+                audit = await self._record(request, case, decision)
             except LedgerError as error:
-                decision = self._without_record(write, decision, policy, error)
-                self._log(write, decision, record="")
-            self._count(decision, write)
-            self._tell(decision, write)
+                decision = self._decide_unrecorded(case, decision, error)
+                self._log(case, decision, record="")
+            self._count(case, decision)
+            self._publish(case, decision)
         reviews(decision.verdict, decision.clause, decision.mode or "").inc()
-        return answer(request.uid, decision, audit)
+        return self._answer(request, case, decision, audit)
 
     async def _decide(
         self, request: Request, policy: Policy, *, fresh: bool = False
-    ) -> tuple[Write, Decision, datetime]:
-        """Return what *policy* says now, about the objects in memory or, *fresh*, the real ones."""
+    ) -> tuple[Case, Decision]:
+        """Return what *policy* decides now, by the objects in memory or, *fresh*, the real ones."""
         scales = request.sub_resource == "scale"
         parent = await self._parent(request, fresh=fresh) if scales else None
-        now = self.clock()
-        write = await self.reader.write_of(request, policy, now, parent, fresh=fresh)
-        return write, decide(write, policy, now), now
+        case = await self.reader.case_of(request, policy, self.clock(), parent, fresh=fresh)
+        return case, decide(case)
 
-    def _with_source(self, write: Write, policy: Policy, now: datetime) -> Decision | None:
-        """Return the decision with where to go instead, if that is known.
+    def _answer(
+        self, request: Request, case: Case, decision: Decision, audit: dict[str, str]
+    ) -> bytes:
+        """Return *decision* as the API server takes it, with what the writer reads about it."""
+        source = self._source_of(case) if names_source(decision, case) else None
+        message = render_denial(decision, case, source)
+        warnings = render_warnings(decision, case, source)
+        return answer(request.uid, decision, audit, message, warnings)
 
-        Only somebody who was told something reads it, so nobody else's write has it looked up. What
-        is written about an engine's own object without marks is not where that object is described.
+    def _source_of(self, case: Case) -> GitLocation | None:
+        """Return where in Git to change the object instead, if that is known.
+
+        An engine's own object without marks is not described where its own source is.
         """
-        if self.sources is None or write.owner is None or not write.marked:
+        owner = case.write.owner
+        if self.sources is None or owner is None or not case.write.marked:
             return None
-        source = self.sources.known(located(write.owner, policy))
-        return decide(replace(write, source=source), policy, now) if source else None
+        return self.sources.known(located(owner, case.policy))
 
-    def _look_at_stamp(self, write: Write) -> None:
-        """Say that an object carries a stamp which counts no longer: its key was revoked."""
-        stamp = write.glass.before.grant
-        if isinstance(stamp, Unreadable) and not write.dry_run:
-            log.warning("stamp refused", object=str(write.target), reason=stamp.why)
+    def _report_stamp(self, case: Case) -> None:
+        """Log and count that an object carries a stamp which counts no longer: a revoked key's."""
+        stamp = case.write.glass.before.grant
+        if isinstance(stamp, Unreadable) and not case.write.dry_run:
+            log.warning("stamp refused", object=str(case.write.target), reason=stamp.reason)
             STAMPS_REFUSED.inc()
 
-    def _count(self, decision: Decision, write: Write) -> None:
+    def _count(self, case: Case, decision: Decision) -> None:
         if decision.grant is not None:
             GRANTS.labels(decision.grant.act).inc()
-            self.reader.tally.note(decision.grant, write)
+            self.reader.tally.note(decision.grant, case.write)
 
-    def _tell(self, decision: Decision, write: Write) -> None:
-        event = event_of(write, decision) if self.herald is not None else None
+    def _publish(self, case: Case, decision: Decision) -> None:
+        event = render_event(decision, case) if self.herald is not None else None
         if self.herald is not None and event is not None:
             self.herald.tell(event)
 
@@ -136,20 +145,17 @@ class Admission:
         except ApiServerError as error:
             raise CannotTell(f"whose object is scaled could not be looked up: {error}") from error
 
-    async def _record(
-        self, request: Request, write: Write, decision: Decision, policy: Policy, now: datetime
-    ) -> dict[str, str]:
-        """Store the write as *policy* decided it; return what the audit log should witness."""
-        masks = self.recorder.masks
-        entry = entry_of(request, write, decision, policy, masks, now, os.urandom(10))
+    async def _record(self, request: Request, case: Case, decision: Decision) -> dict[str, str]:
+        """Store the write as it was decided; return what the audit log should witness."""
+        entry = entry_of(request, case, decision, self.recorder.masks, os.urandom(10))
         record = await self.recorder.record(entry)
         # The log is for later: the answer goes first.
-        asyncio.get_running_loop().call_soon(self._log, write, decision, entry.id)
+        asyncio.get_running_loop().call_soon(self._log, case, decision, entry.id)
         # Of annotations with one name the API server keeps the first only, and it asks several
         # times about a write that it tries again, or about a collection: each has its own as well.
         return {"record": entry.id, "chain": record.digest, entry.id: record.digest}
 
-    def _log(self, write: Write, decision: Decision, record: str) -> None:
+    def _log(self, case: Case, decision: Decision, record: str) -> None:
         weight = self.sampler.weight(decision)
         if not weight:
             return
@@ -157,18 +163,16 @@ class Admission:
             "write decided",
             verdict=decision.verdict,
             clause=decision.clause,
-            actor=write.actor.name,
-            object=str(write.target),
+            actor=case.write.actor.name,
+            object=str(case.write.target),
             record=record,
             **({"one_of": weight} if weight > 1 else {}),
             **({ALWAYS: True} if is_always_told(decision) else {}),
         )
 
-    def _without_record(
-        self, write: Write, decision: Decision, policy: Policy, error: LedgerError
-    ) -> Decision:
-        """Return what *policy* makes of its *decision*, which is in no ledger and no spool."""
-        outcome = without_record(decision, write, policy)
+    def _decide_unrecorded(self, case: Case, decision: Decision, error: LedgerError) -> Decision:
+        """Return what the policy makes of *decision*, which is in no ledger and no spool."""
+        outcome = decide_unrecorded(decision, case)
         self.recorder.count_unrecorded(str(error), is_allowed=outcome.allowed)
         UNRECORDED.labels("allowed" if outcome.allowed else "refused").inc()
         return outcome

@@ -1,9 +1,8 @@
-"""From a request to a `Write`, with what the process knows beyond the request itself.
+"""From a request to a `Case`, with what the process knows beyond the request itself.
 
-How many grants are open: by the ledger, and by what this process has decided since.
-
-An object has one grant at most, so they are counted by object: the API server may ask several times
-about one write, and each time another id is given.
+That is what is on the object's Namespace, and how many grants are open: by the ledger, and by what
+this process has decided since. An object has one grant at most, so grants are counted by object:
+the API server may ask several times about one write, and each time another id is given.
 """
 
 from collections.abc import Iterable
@@ -14,10 +13,11 @@ from typing import Final, Protocol
 from glasswarden.kube.objects import Object, metadata_of
 from glasswarden.ledger.record import Attempt
 from glasswarden.policy.breakglass.annotations import OpenGrants
-from glasswarden.policy.breakglass.rules import placed
+from glasswarden.policy.breakglass.rules import in_own_namespace
 from glasswarden.policy.breakglass.tokens import Act, GrantUse
+from glasswarden.policy.case import Case
 from glasswarden.policy.policy import Policy
-from glasswarden.policy.requests import Intent, intent_of, waiting_petition
+from glasswarden.policy.requests import Intent, intent_of, waiting_request
 from glasswarden.policy.write import Write
 from webhook.caches import Namespaces, NamespaceUnknown
 from webhook.reloading import GrantKeys
@@ -48,7 +48,7 @@ class Tally:
             self._open.pop(write.target.uid, None)
         elif use.act in _OPENING and use.expires is not None:
             self._open[write.target.uid] = _Open(
-                use.actor, placed(write.target).namespace, use.expires
+                use.actor, in_own_namespace(write.target).namespace, use.expires
             )
 
     def learn(self, attempts: Iterable[Attempt]) -> None:
@@ -68,7 +68,7 @@ class Tally:
         """
         self._open = {key: each for key, each in self._open.items() if each.expires > now}
         others = [each for uid, each in self._open.items() if uid != write.target.uid]
-        place = placed(write.target).namespace
+        place = in_own_namespace(write.target).namespace
         return OpenGrants(
             sum(each.actor == person for each in others),
             sum(each.namespace == place for each in others),
@@ -97,7 +97,7 @@ class Reader:
     recorded: Recorded | None = None
     """Without it, only what this process granted is counted."""
 
-    async def write_of(
+    async def case_of(
         self,
         request: Request,
         policy: Policy,
@@ -105,31 +105,34 @@ class Reader:
         parent: Object | None = None,
         *,
         fresh: bool = False,
-    ) -> Write:
-        """Return the write that *request* asks about, stamps verified.
+    ) -> Case:
+        """Return the write that *request* asks about, to be decided by *policy*, stamps verified.
 
-        *fresh* asks the API server what stands on the Namespace, whatever is in memory.
+        *fresh* asks the API server what is on the Namespace, whatever is in memory.
         """
+        ring = self.keys.ring
         if not policy.glass:
-            return write_of(request, policy, parent, ring=self.keys.ring)
+            return Case(write_of(request, policy, parent, ring=ring), policy, now)
         try:
             namespace, unknown = await self._namespace(request, fresh=fresh), False
         except NamespaceUnknown:
             namespace, unknown = None, True
-        write = write_of(request, policy, parent, ring=self.keys.ring, namespace=namespace)
+        write = write_of(request, policy, parent, ring=ring, namespace=namespace)
         if unknown:
             write = replace(write, glass=replace(write.glass, namespace_unknown=True))
-        person = grantee_of(write, policy, now)
-        return write if person is None else await self._counted(person, write, policy, now)
+        case = Case(write, policy, now)
+        person = recipient_of(case)
+        return case if person is None else await self._count_open_grants(person, case)
 
-    async def _counted(self, person: str, write: Write, policy: Policy, now: datetime) -> Write:
-        """Return *write* with how many grants are open that *person*'s would stand beside."""
+    async def _count_open_grants(self, person: str, case: Case) -> Case:
+        """Return *case* with how many grants are open that count beside *person*'s."""
+        policy, now = case.policy, case.now
         if self.recorded is not None and any(rule.is_limited for rule in policy.glass):
             # Break-glass must not fail with the database: without an answer, what is known counts.
             found = await self.recorded.open_grants(policy.cluster, now)
             if found is not None:
                 self.tally.learn(found)
-        return replace(write, glass=replace(write.glass, open=self.tally.count(person, write, now)))
+        return case.with_open_grants(self.tally.count(person, case.write, now))
 
     async def _namespace(self, request: Request, *, fresh: bool) -> Object | None:
         """Return the Namespace that the object is in, if it has a grant."""
@@ -141,13 +144,13 @@ class Reader:
         return await self.namespaces.find(name, fresh=fresh)
 
 
-def grantee_of(write: Write, policy: Policy, now: datetime) -> str | None:
-    """Return who would have one grant more by *write*, if somebody would."""
-    match intent_of(write, policy, now):
+def recipient_of(case: Case) -> str | None:
+    """Return who would have one grant more by the write, if somebody would."""
+    match intent_of(case):
         case Intent.ASK:
-            return write.actor.name
+            return case.write.actor.name
         case Intent.APPROVE:
-            petition = waiting_petition(write, policy, now)
-            return petition.actor if petition else None
+            request = waiting_request(case)
+            return request.actor if request else None
         case _:
             return None

@@ -1,8 +1,8 @@
-"""The use case of the mutating webhook: a review is read, and what is ours is written onto it.
+"""The use case of the mutating webhook: a review is read, and our annotations are patched onto it.
 
-A reconciler's write under a grant is also brought back to what is live, where a hold is in force.
-It denies nothing and records nothing: both are the validating webhook's, which sees what becomes of
-the object after every other hand.
+Where a hold is in force, a reconciler's write under a grant also keeps the held fields at their
+live values. It denies nothing and records nothing: both are the validating webhook's, which sees
+the object after every other mutating webhook.
 """
 
 import base64
@@ -19,11 +19,11 @@ from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata
 from glasswarden.kube.patch import json_patch
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.rules import is_namespace
-from glasswarden.policy.breakglass.tokens import Petition, Stamp, issue, issue_petition
+from glasswarden.policy.breakglass.tokens import GrantRequest, Stamp, issue_request, issue_stamp
+from glasswarden.policy.case import Case, is_by_reconciler
 from glasswarden.policy.grants import may_lack_grant
-from glasswarden.policy.holds import Holding, hold, reconciles
-from glasswarden.policy.policy import Policy
-from glasswarden.policy.stamping import Marks, marks_for
+from glasswarden.policy.holds import Holding, apply_hold
+from glasswarden.policy.stamping import Annotations, annotations_for
 from glasswarden.policy.write import Write
 from webhook.clock import TimeSource, machine_time
 from webhook.context import Reader
@@ -48,39 +48,40 @@ class Mutation:
     async def mutate(self, body: bytes) -> bytes:
         """Return the answer to the AdmissionReview in *body*."""
         request, policy, now = parse_review(body), self.rules.policy, self.clock()
-        write = await self.reader.write_of(request, policy, now)
-        if may_lack_grant(write, policy, now):
+        case = await self.reader.case_of(request, policy, now)
+        if may_lack_grant(case):
             # One of a moment ago, on the Namespace, may not be in memory yet.
-            write = await self.reader.write_of(request, policy, now, fresh=True)
-        marks = marks_for(write, policy, now, new_id())
-        holding = hold_of(request, write, policy, now)
+            case = await self.reader.case_of(request, policy, now, fresh=True)
+        annotations = annotations_for(case, new_id())
+        holding = hold_of(request, case)
         if holding is None:
-            return self._answer(request, write, marks, request.object or {}, now)
+            return self._answer(request, case, annotations, request.object or {})
         if holding.stamp is not None:
-            marks = {**marks, names.GRANT: holding.stamp}
-        return self._answer(request, write, marks, holding.object, now)
+            annotations = {**annotations, names.GRANT: holding.stamp}
+        return self._answer(request, case, annotations, holding.object)
 
     def _answer(
-        self, request: Request, write: Write, marks: Marks, becomes: Object, now: datetime
+        self, request: Request, case: Case, annotations: Annotations, becomes: Object
     ) -> bytes:
-        """Return the answer that makes *becomes* of what was sent, and puts *marks* onto it."""
+        """Return the answer that makes *becomes* of what was sent, and sets *annotations* on it."""
         try:
-            signed = signed_marks(marks, self.reader.keys.ring, now)
+            signed = sign_annotations(annotations, self.reader.keys.ring, case.now)
         except NoKey:
-            log.warning("nothing stamped", reason="there is no key", object=str(write.target))
+            target = str(case.write.target)
+            log.warning("nothing stamped", reason="there is no key", object=target)
             signed = {}
         put_back = json_patch(request.object or {}, becomes)
-        if put_back and not write.dry_run:
+        if put_back and not case.write.dry_run:
             HELD_WRITES.inc()
-        return patched(request.uid, [*put_back, *patch_of(becomes, signed, write)])
+        return patched(request.uid, [*put_back, *patch_of(becomes, signed, case.write)])
 
 
-def hold_of(request: Request, write: Write, policy: Policy, now: datetime) -> Holding | None:
+def hold_of(request: Request, case: Case) -> Holding | None:
     """Return what becomes of a reconciler's own update under a grant; nothing of other writes."""
     old, new = request.old_object, request.object
-    if old is None or new is None or request.sub_resource or not reconciles(write, policy):
+    if old is None or new is None or request.sub_resource or not is_by_reconciler(case):
         return None
-    return hold(write, old, new, policy, now)
+    return apply_hold(case, old, new)
 
 
 def new_id() -> str:
@@ -88,15 +89,15 @@ def new_id() -> str:
     return base64.b32encode(os.urandom(10)).decode().lower()
 
 
-def signed_marks(marks: Marks, ring: Ring, now: datetime) -> dict[str, str | None]:
-    """Return *marks* as annotations."""
-    return {name: _text(mark, ring, now) for name, mark in marks.items()}
+def sign_annotations(annotations: Annotations, ring: Ring, now: datetime) -> dict[str, str | None]:
+    """Return *annotations* as texts, stamps and requests signed."""
+    return {name: _signed(value, ring, now) for name, value in annotations.items()}
 
 
-def _text(mark: str | Stamp | Petition | None, ring: Ring, now: datetime) -> str | None:
-    if isinstance(mark, Stamp):
-        return issue(mark, ring, now)
-    return issue_petition(mark, ring, now) if isinstance(mark, Petition) else mark
+def _signed(value: str | Stamp | GrantRequest | None, ring: Ring, now: datetime) -> str | None:
+    if isinstance(value, Stamp):
+        return issue_stamp(value, ring, now)
+    return issue_request(value, ring, now) if isinstance(value, GrantRequest) else value
 
 
 def patch_of(obj: Object, annotations: Mapping[str, str | None], write: Write) -> Iterator[Edit]:

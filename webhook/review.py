@@ -7,6 +7,7 @@ What is wrong with a caller's request, with the HTTP status that says so.
 
 import base64
 import json
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
@@ -161,16 +162,25 @@ _FORBIDDEN: Final = {"code": HTTPStatus.FORBIDDEN, "reason": "Forbidden"}
 _UNAVAILABLE: Final = {"code": HTTPStatus.SERVICE_UNAVAILABLE, "reason": "ServiceUnavailable"}
 
 
-def answer(uid: str, decision: Decision, audit: dict[str, str]) -> bytes:
-    """Return the AdmissionReview that carries *decision* back; *audit* enters the audit log."""
+def answer(
+    uid: str,
+    decision: Decision,
+    audit: dict[str, str],
+    message: str = "",
+    warnings: Sequence[str] = (),
+) -> bytes:
+    """Return the AdmissionReview that carries *decision* back, with what the writer reads about it.
+
+    *audit* enters the audit log.
+    """
     response: dict[str, Any] = {"uid": uid, "allowed": decision.allowed}
     if not decision.allowed:
         response["status"] = {
             **(_UNAVAILABLE if decision.unavailable else _FORBIDDEN),
-            "message": decision.message,
+            "message": message,
         }
-    if decision.warnings:
-        response["warnings"] = decision.warnings
+    if warnings:
+        response["warnings"] = warnings
     if audit:
         response["auditAnnotations"] = audit
     return _as_review(response)

@@ -1,9 +1,9 @@
 """What a policy would have decided about writes of the past, from the API server's audit log.
 
-An audit event holds the object after the write, never before it. The log itself tells what an
-object was when an earlier event shows it; otherwise the changed fields are those that managedFields
-put down to the writer, which may be more than this one write changed. What cannot be judged is
-counted with the reason, and never passes for "allowed".
+An audit event holds the object after the write, never before it. What the object was is known where
+an earlier event shows it; otherwise the changed fields are those that managedFields attribute to
+the writer, which may be more than this one write changed. What cannot be judged is counted with the
+reason, and is never taken for "allowed".
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,12 +15,11 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.managed_fields import entries_of, owned_paths
 from glasswarden.kube.objects import Object
+from glasswarden.policy.case import Case, is_by_reconciler, is_guarded
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
-from glasswarden.policy.holds import reconciles
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.types import Operation
-from glasswarden.policy.write import Write
 from webhook.review import Options, Request, Resource, ReviewMalformed, UserInfo
 from webhook.write_builder import write_of
 
@@ -40,7 +39,7 @@ class Judged:
     """A write of the past with the verdict that it would have met."""
 
     event: Event
-    write: Write
+    case: Case
     decision: Decision
 
 
@@ -59,7 +58,7 @@ def simulate(events: Iterable[Event], policy: Policy) -> Iterator[Judged | Unjud
         if not _is_write(event):
             continue
         if event.stored is None or event.verb == COLLECTION:
-            yield Unjudged(event, _untold(event))
+            yield Unjudged(event, _unjudged_reason(event))
             continue
         outcome = _judge(event, policy, known)
         _remember(event, known)
@@ -68,7 +67,7 @@ def simulate(events: Iterable[Event], policy: Policy) -> Iterator[Judged | Unjud
 
 
 def _is_write(event: Event) -> bool:
-    """Tell whether *event* is a write that may have been stored; a dry run was not."""
+    """Return whether *event* is a write that may have been stored; a dry run was not."""
     return (
         event.stage == COMPLETE
         and (event.verb in _OPERATIONS or event.verb == COLLECTION)
@@ -78,7 +77,7 @@ def _is_write(event: Event) -> bool:
     )
 
 
-def _untold(event: Event) -> str:
+def _unjudged_reason(event: Event) -> str:
     if event.verb == COLLECTION:
         return "a collection was deleted, and the log does not show what was in it"
     return "the API server's answer does not tell whether it was stored"
@@ -92,26 +91,29 @@ def _judge(event: Event, policy: Policy, known: dict[_Key, Object]) -> Judged | 
     if subresource == "scale":
         if old is None:
             return Unjudged(event, "the log does not show what was scaled")
-        return _decided(event, policy, _request(event, *_scaled(new, old)), parent=old)
+        request = _request(event, *_scale_before_and_after(new, old))
+        return _decide(event, policy, request, parent=old)
     if old is None and new is None:
         return Unjudged(event, "the audit policy records no objects here")
-    return _decided(event, policy, _request(event, old, new))
+    return _decide(event, policy, _request(event, old, new))
 
 
-def _decided(
+def _decide(
     event: Event, policy: Policy, request: Request, parent: Object | None = None
 ) -> Judged | Unjudged:
     try:
         write = write_of(request, policy, parent)
     except ReviewMalformed as error:
         return Unjudged(event, str(error))
-    if write.operation is Operation.UPDATE and request.old_object is None:
-        write = replace(write, changes=_inferred(event, request.object or {}))
-        # To its own reconciler it does not matter what changed.
-        if not write.changes and policy.guards(write) and not reconciles(write, policy):
-            return Unjudged(event, "managedFields do not show what the writer changed")
+    is_inferred = write.operation is Operation.UPDATE and request.old_object is None
+    if is_inferred:
+        write = replace(write, changes=_infer_changes(event, request.object or {}))
     # Rules that look at the clock look at the one of the day.
-    return Judged(event, write, decide(write, policy, event.request_received_timestamp))
+    case = Case(write, policy, event.request_received_timestamp)
+    # To its own reconciler it does not matter what changed.
+    if is_inferred and not write.changes and is_guarded(case) and not is_by_reconciler(case):
+        return Unjudged(event, "managedFields do not show what the writer changed")
+    return Judged(event, case, decide(case))
 
 
 def _request(event: Event, old: Object | None, new: Object | None) -> Request:
@@ -136,15 +138,15 @@ def _before(operation: Operation, old: Object | None, new: Object | None) -> Obj
     return old or new if operation is Operation.DELETE else old
 
 
-def _scaled(scale: Object | None, parent: Object) -> tuple[Object, Object]:
+def _scale_before_and_after(scale: Object | None, parent: Object) -> tuple[Object, Object]:
     """Return the Scale before and after: what the parent had, and what the log shows."""
     replicas = (scale or {}).get("spec", {}).get("replicas")
     before = {"spec": {"replicas": parent.get("spec", {}).get("replicas")}}
     return before, {"spec": {"replicas": replicas}}
 
 
-def _inferred(event: Event, new: Object) -> tuple[Change, ...]:
-    """Return changes at every field that managedFields put down to the writer of *event*."""
+def _infer_changes(event: Event, new: Object) -> tuple[Change, ...]:
+    """Return changes at every field that managedFields attribute to the writer of *event*."""
     entries = [entry for entry in entries_of(new) if entry.manager == event.manager]
     if not entries:
         return ()

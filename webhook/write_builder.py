@@ -146,8 +146,8 @@ def _glass(request: Request, parent: Object | None, ring: Ring, namespace: Objec
 
 
 def _is_scaled(request: Request, around: Notes) -> bool:
-    """Tell whether what is to be deleted was scaled under the grant on its Namespace."""
-    stamp, old = around.counted(), request.old_object
+    """Return whether what is to be deleted was scaled under the grant on its Namespace."""
+    stamp, old = around.valid_stamp(), request.old_object
     if request.operation is not Operation.DELETE or stamp is None or old is None:
         return False
     return bool(scaled_against_owner(old, stamp.start))

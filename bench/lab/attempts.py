@@ -12,6 +12,7 @@ from glasswarden.keys.ring import Key, Ring
 from glasswarden.ledger.chain import Chain, Signer
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, Record, new_id
+from glasswarden.policy.case import Case
 from glasswarden.policy.decide import decide
 from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import policy_of
@@ -30,10 +31,9 @@ def usual_attempt() -> Attempt:
     """Return what the webhook records of the usual refused update: three fields were changed."""
     policy = policy_of(parse_document(POLICY))
     request = parse_review(guarded_update())
-    write = write_of(request, policy)
-    decision = decide(write, policy, START)
+    case = Case(write_of(request, policy), policy, START)
     masks = Masks(Ring([Key("1", bytes(32), START)]))
-    return entry_of(request, write, decision, policy, masks, START, bytes(10))
+    return entry_of(request, case, decide(case), masks, bytes(10))
 
 
 def chained(count: int, writer: str = WRITER) -> list[Record]:

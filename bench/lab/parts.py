@@ -22,7 +22,10 @@ from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Record
 from glasswarden.ledger.sqlite.file import open_sqlite
 from glasswarden.logs import configure_logs
+from glasswarden.policy.case import Case
 from glasswarden.policy.decide import decide
+from glasswarden.policy.decision import Decision
+from glasswarden.policy.messages import render_denial
 from glasswarden.policy.policy import Policy
 from webhook.admission import Admission
 from webhook.recording.entry import entry_of
@@ -72,11 +75,18 @@ class Desk:
         part, policy, now = self.watch.part, self.policy, datetime.now(UTC)
         request = part("reading", lambda: parse_review(review))
         write = part("comparing", lambda: write_of(request, policy))
-        decision = part("deciding", lambda: decide(write, policy, now))
+        case = Case(write, policy, now)
+
+        def decided() -> Decision:
+            decision = decide(case)
+            render_denial(decision, case)
+            return decision
+
+        decision = part("deciding", decided)
 
         def sealed() -> list[Record]:
             masks, random = self.keys.masks, os.urandom(10)
-            return self.chain.link([entry_of(request, write, decision, policy, masks, now, random)])
+            return self.chain.link([entry_of(request, case, decision, masks, random)])
 
         records = part("sealing", sealed)
         part(STORING, lambda: self.ledger.append(records))

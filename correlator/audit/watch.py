@@ -34,6 +34,7 @@ from glasswarden.kube.compare import Value, value_at
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.paths import REPLICAS, ROOT, Path
+from glasswarden.policy.case import Case
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Clause, Decision
 from glasswarden.policy.matching import names_of
@@ -315,7 +316,7 @@ class Watch:
 
     def _decision(self, event: Event, subject: Subject) -> Decision:
         write = write_of(event, subject)
-        return decide(write, self.policy, event.request_received_timestamp)
+        return decide(Case(write, self.policy, event.request_received_timestamp))
 
     def _is_asked_about(self, event: Event, way: Way) -> bool:
         """Tell whether the webhook should know of it: it is there, and has a say in that place."""

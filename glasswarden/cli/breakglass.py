@@ -23,8 +23,8 @@ from glasswarden.cli.options import (
 from glasswarden.duration import DurationError, parse_span, render_duration
 from glasswarden.kube.objects import Object, Ref, annotations_of, metadata_of, ref_of
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.annotations import WORDS, peek
-from glasswarden.policy.breakglass.tokens import Petition, Stamp
+from glasswarden.policy.breakglass.annotations import WORDS, decode_unverified
+from glasswarden.policy.breakglass.tokens import GrantRequest, Stamp
 
 _TARGET: Final = click.argument("target", metavar="TYPE/NAME")
 _NAMESPACE: Final = "The object's namespace."
@@ -104,7 +104,7 @@ class View:
 
     subject: str
     stamp: Stamp | None
-    petition: Petition | None
+    petition: GrantRequest | None
     """A request that waits for a second person."""
 
     reason: str
@@ -115,8 +115,8 @@ class View:
 def view_of(obj: Object, namespace: Object | None = None) -> View:
     """Return how break-glass stands on *obj*, and on the Namespace that it is in."""
     annotations = annotations_of(obj)
-    stamp = peek(annotations.get(names.GRANT), Stamp)
-    petition = peek(annotations.get(names.REQUEST), Petition)
+    stamp = decode_unverified(annotations.get(names.GRANT), Stamp)
+    petition = decode_unverified(annotations.get(names.REQUEST), GrantRequest)
     around = view_of(namespace) if namespace is not None else None
     reason = str(annotations.get(names.REASON, ""))
     return View(str(ref_of(obj)), stamp, petition, reason, around)

@@ -27,11 +27,13 @@ from glasswarden.cli.options import FILE, read_bytes, read_keys, read_object, re
 from glasswarden.keys.ring import Ring
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
-from glasswarden.policy.cases import Case, Cases, disappointments
+from glasswarden.policy.case import Case
 from glasswarden.policy.decide import Explanation, explain
 from glasswarden.policy.decision import Decision, Verdict
 from glasswarden.policy.document import Benign
+from glasswarden.policy.expectations import ExpectationFile, ExpectedReview, find_mismatches
 from glasswarden.policy.load import document_schema
+from glasswarden.policy.messages import render_denial, render_warnings
 from glasswarden.policy.policy import DEFAULT, Policy, enforced
 from glasswarden.policy.write import Write
 from webhook.registration.configurations import Endpoint, PolicyTooLarge, configurations
@@ -53,20 +55,21 @@ def explained(
         write = write_of(request, policy, parent, ring=ring)
     except ReviewMalformed as error:
         raise click.ClickException(str(error)) from error
-    return explain(write, policy, datetime.now(UTC))
+    return explain(Case(write, policy, datetime.now(UTC)))
 
 
-def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, Any]:
+def explanation_as_json(explanation: Explanation) -> dict[str, Any]:
     """Return *explanation* with the keys that scripts rely on."""
-    decision, write = explanation.decision, explanation.write
+    decision, case = explanation.decision, explanation.case
+    write, policy = case.write, case.policy
     return {
         "verdict": decision.verdict,
         "mode": explanation.mode,
         "clause": decision.clause,
         "owner": _owner(write),
         "changes": [_change(write, change, policy) for change in write.changes],
-        "message": decision.message,
-        "warnings": list(decision.warnings),
+        "message": render_denial(decision, case),
+        "warnings": list(render_warnings(decision, case)),
         "grant": _grant(decision),
         "clauses": [
             {
@@ -80,9 +83,10 @@ def explanation_as_json(explanation: Explanation, policy: Policy) -> dict[str, A
     }
 
 
-def explanation_as_text(explanation: Explanation, policy: Policy) -> str:
+def explanation_as_text(explanation: Explanation) -> str:
     """Return *explanation* for a terminal."""
-    write, decision = explanation.write, explanation.decision
+    decision, case = explanation.decision, explanation.case
+    write, policy = case.write, case.policy
     lines = [
         f"object   {write.target}",
         f"writer   {write.actor.name}  manager {write.manager or '(unknown)'}",
@@ -96,8 +100,8 @@ def explanation_as_text(explanation: Explanation, policy: Policy) -> str:
         "",
         f"verdict  {decision.verdict} by {decision.clause} (mode here: {explanation.mode})",
     ]
-    said = decision.message.splitlines() or decision.warnings
-    return "\n".join([*lines, *(f"         {line}" for line in said)])
+    answer = render_denial(decision, case).splitlines() or render_warnings(decision, case)
+    return "\n".join([*lines, *(f"         {line}" for line in answer)])
 
 
 def _grant(decision: Decision) -> dict[str, Any] | None:
@@ -185,24 +189,24 @@ def run_all(folder: Path) -> Iterator[Outcome]:
 
 def _run_file(file: Path, content: object) -> Iterator[Outcome]:
     try:
-        cases = msgspec.convert(content, Cases)
-        policy = read_policy(file.parent / cases.policy) if cases.policy else DEFAULT
+        expected = msgspec.convert(content, ExpectationFile)
+        policy = read_policy(file.parent / expected.policy) if expected.policy else DEFAULT
     except (msgspec.ValidationError, click.ClickException) as error:
         yield Outcome(file, file.name, 0.0, error=str(error))
         return
-    for case in cases.cases:
-        yield _run_case(file, case, policy)
+    for each in expected.cases:
+        yield _run_case(file, each, policy)
 
 
-def _run_case(file: Path, case: Case, policy: Policy) -> Outcome:
+def _run_case(file: Path, expected: ExpectedReview, policy: Policy) -> Outcome:
     start = time.perf_counter()
     try:
-        parent = read_object(file.parent / case.parent) if case.parent else None
-        explanation = explained(read_bytes(file.parent / case.review), policy, parent)
+        parent = read_object(file.parent / expected.parent) if expected.parent else None
+        explanation = explained(read_bytes(file.parent / expected.review), policy, parent)
     except click.ClickException as error:
-        return Outcome(file, case.name, time.perf_counter() - start, error=error.message)
-    failures = disappointments(case.expect, explanation)
-    return Outcome(file, case.name, time.perf_counter() - start, failures)
+        return Outcome(file, expected.name, time.perf_counter() - start, error=error.message)
+    failures = find_mismatches(expected.expect, explanation)
+    return Outcome(file, expected.name, time.perf_counter() - start, failures)
 
 
 def as_junit(outcomes: list[Outcome]) -> bytes:
@@ -281,7 +285,7 @@ def _end(flaw: Flaw) -> None:
 
 
 def _row(outcome: Judged) -> Row:
-    write = outcome.write
+    write = outcome.case.write
     return Row(
         actor=write.actor.name,
         verb=outcome.event.verb,
@@ -387,9 +391,9 @@ def explain_command(
     owner = read_object(parent) if parent else None
     explanation = explained(read_bytes(review), policy, owner, read_keys(keys))
     if form == "json":
-        click.echo(json.dumps(explanation_as_json(explanation, policy), indent=2))
+        click.echo(json.dumps(explanation_as_json(explanation), indent=2))
     else:
-        click.echo(explanation_as_text(explanation, policy))
+        click.echo(explanation_as_text(explanation))
 
 
 @command.command("test")

@@ -1,51 +1,48 @@
-"""Whether a grant lets a write pass: the operation, the place, and every field that changes.
+"""Grants: whether one covers a write, and what a write does with one.
 
-What a write does with a grant, judged by what is about to be stored.
-
-Whether what only the webhook writes was written by somebody else.
-
-Asked of what is about to be stored, after every mutating webhook has had its turn: whatever their
+Everything is judged by what is about to be stored, after every mutating webhook: whatever their
 order, and whether or not ours was among them, a stamp that was not there before is stored only if
-it was issued for this very write.
+it was issued for this very write. A grant covers a write if it is in force, if the rules would
+still give it, and if they leave open the operation and every changed field. Issues nothing.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import (
+    DECLARED,
     TOKENS,
-    WHY,
     Outcome,
     Unreadable,
-    moment,
-    no_outcome,
+    describe_invalid_outcome,
     parse_outcome,
+    render_time,
 )
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.breakglass.tokens import (
     Act,
     Flaw,
+    GrantRequest,
     GrantUse,
-    Petition,
     Stamp,
-    admits,
-    check,
-    flaw,
+    check_stamp,
+    find_flaw,
     is_fresh,
-    merged,
-    waits,
+    is_grantee,
+    is_waiting,
+    merge_held_fields,
 )
-from glasswarden.policy.policy import Policy
+from glasswarden.policy.case import Case, once_per_case
 from glasswarden.policy.requests import (
     Granted,
     Intent,
-    Refused,
-    broken_term,
+    NotGranted,
     ended_grant,
+    find_broken_term,
+    find_stricter_rule,
     intent_of,
     judge_approval,
     judge_closing,
@@ -53,9 +50,8 @@ from glasswarden.policy.requests import (
     judge_settling,
     live_grant,
     operation_of,
-    outranked,
-    rule_for,
-    waiting_petition,
+    rule_of,
+    waiting_request,
 )
 from glasswarden.policy.types import Operation
 from glasswarden.policy.write import Write
@@ -67,72 +63,84 @@ class Cover:
 
     stamp: Stamp
     namespaced: bool
-    """Whether it stands on the object's Namespace."""
+    """Whether it is on the object's Namespace."""
 
 
-def cover_of(write: Write, policy: Policy, now: datetime) -> Cover | str:
-    """Return the grant that *write* is made under, or why there is none."""
+@once_per_case
+def cover_of(case: Case) -> Cover | str:
+    """Return the grant that the write is made under, or why there is none."""
     reasons = []
-    glass = write.glass
+    glass = case.write.glass
     for notes, namespaced in ((glass.before, False), (glass.namespace, True)):
         if isinstance(notes.grant, Unreadable):
-            reasons.append(f"the stamp does not count: {notes.grant.why}")
+            reasons.append(f"the stamp does not count: {notes.grant.reason}")
         elif names.GRANT in notes.declared:
-            reasons.append(f"the stamp does not count: {WHY}")
-        stamp = notes.counted()
+            reasons.append(f"the stamp does not count: {DECLARED}")
+        stamp = notes.valid_stamp()
         if stamp is None or stamp.namespace:
             continue
         cover = Cover(stamp, namespaced)
-        why = objection(cover, write, policy, now)
-        if why is None:
+        reason = find_objection(cover, case)
+        if reason is None:
             return cover
-        reasons.append(why)
+        reasons.append(reason)
     return "; ".join(reasons)
 
 
-def may_lack_grant(write: Write, policy: Policy, now: datetime) -> bool:
-    """Tell whether *write* changes what its writer may break the glass on, and has not yet."""
-    if not write.changes or rule_for(write, policy, now) is None:
+def may_lack_grant(case: Case) -> bool:
+    """Return whether the writer may use break-glass for the changes, and has no grant yet."""
+    if not case.write.changes or rule_of(case) is None:
         return False
-    return isinstance(cover_of(write, policy, now), str)
+    return isinstance(cover_of(case), str)
 
 
-def objection(cover: Cover, write: Write, policy: Policy, now: datetime) -> str | None:
-    """Return, as a sentence without its end, why *cover* does not cover *write*."""
-    stamp = cover.stamp
-    found = check(
+def find_objection(cover: Cover, case: Case) -> str | None:
+    """Return, as a sentence without its end, why *cover* does not cover the write."""
+    stamp, write = cover.stamp, case.write
+    flaw = check_stamp(
         stamp,
-        cluster=policy.cluster,
+        cluster=case.policy.cluster,
         uid=write.glass.namespace_uid if cover.namespaced else write.target.uid,
         actor=write.actor,
         operation=operation_of(write),
-        now=now,
+        now=case.now,
     )
-    if found is not None:
-        return _in_words(found, stamp, write)
-    why = broken_term(stamp, write, policy, now)
-    if why is None and cover.namespaced:
-        why = outranked(stamp, write, policy)
-    return why or _too_much(stamp, write, live_grant(write, policy, now))
+    if flaw is not None:
+        return _describe_flaw(flaw, stamp, write)
+    reason = find_broken_term(stamp, case)
+    if reason is None and cover.namespaced:
+        reason = find_stricter_rule(stamp, case)
+    return reason or _find_overflow(stamp, case)
 
 
-def _too_much(stamp: Stamp, write: Write, live: Stamp | None) -> str | None:
-    """Return why a grant that holds cannot remember what *write* changes, if it cannot."""
-    if not stamp.hold or not write.changes:
+def _find_overflow(stamp: Stamp, case: Case) -> str | None:
+    """Return why a grant that holds cannot remember what the write changes, if it cannot."""
+    changes = case.write.changes
+    if not stamp.hold or not changes:
         return None
-    if merged(write.target, live.held if live else (), write.changes) is not None:
+    if held_fields(case) is not None:
         return None
     return (
-        f"the stamp of a grant that holds has no room to remember {len(write.changes)} more fields "
+        f"the stamp of a grant that holds has no room to remember {len(changes)} more fields "
         "that were changed: change fewer of them, or use a rule that does not hold"
     )
 
 
-def _in_words(found: Flaw, stamp: Stamp, write: Write) -> str:
+@once_per_case
+def held_fields(case: Case) -> tuple[str, ...] | None:
+    """Return the fields that were changed under the live grant, with those of this write.
+
+    None where a stamp has no room for them.
+    """
+    live = live_grant(case)
+    return merge_held_fields(case.write.target, live.held if live else (), case.write.changes)
+
+
+def _describe_flaw(flaw: Flaw, stamp: Stamp, write: Write) -> str:
     grant = f"the grant for {stamp.ticket}"
-    match found:
+    match flaw:
         case Flaw.EXPIRED:
-            return f"{grant} expired at {moment(stamp.expires)}"
+            return f"{grant} expired at {render_time(stamp.expires)}"
         case Flaw.OTHER_PERSON if write.actor.name == stamp.actor:
             return f"{grant} is that of another account called {stamp.actor}, with another uid"
         case Flaw.OTHER_PERSON:
@@ -144,64 +152,66 @@ def _in_words(found: Flaw, stamp: Stamp, write: Write) -> str:
                 f"rule {stamp.rule!r} does not name it, but {named}"
             )
         case _:
-            return f"{grant} does not count: {found}"
+            return f"{grant} does not count: {flaw}"
 
 
-def tampering(write: Write, policy: Policy, now: datetime) -> str | None:
-    """Return what is wrong with the stamps that *write* would leave, if something is.
+@once_per_case
+def forgery_of(case: Case) -> str | None:
+    """Return what is wrong with the stamps that the write would leave, if something is.
 
-    A new object has no uid that a stamp could have been issued for: one that it brings is dead.
+    A new object has no uid that a stamp could have been issued for: one that it brings is void.
     """
-    before, after = write.glass.before, write.glass.after
-    if write.operation is not Operation.UPDATE or before == after:
+    if case.write.operation is not Operation.UPDATE or not case.write.glass.differs:
         return None
     return (
-        _with_grant(write, policy, now)
-        or _with_request(write, policy, now)
-        or _with_approval(write)
-        or _with_label(write)
-        or _with_owners(write)
+        _find_forged_grant(case)
+        or _find_forged_request(case)
+        or _find_forged_approval(case.write)
+        or _find_forged_label(case.write)
+        or _find_owned_token(case.write)
     )
 
 
-def _with_grant(write: Write, policy: Policy, now: datetime) -> str | None:
-    old, new = (notes.get(names.GRANT) for notes in (write.glass.before, write.glass.after))
-    if old == new and not _is_disowned(write, names.GRANT):
+def _find_forged_grant(case: Case) -> str | None:
+    glass = case.write.glass
+    old, new = glass.before.get(names.GRANT), glass.after.get(names.GRANT)
+    if old == new and not _is_disowned(case.write, names.GRANT):
         return None
     if new is None:
-        if live_grant(write, policy, now) is None or _ends(write):
+        if live_grant(case) is None or _removes_reason(case.write):
             return None
         return "a grant is ended by removing its reason, not its stamp"
-    stamp = write.glass.after.grant
+    stamp = glass.after.grant
     if not isinstance(stamp, Stamp):
-        return f"its stamp does not count: {_why(stamp)}"
-    wrong = _flaw_of_new(stamp, write, policy, now)
-    return f"its stamp does not count: {wrong}" if wrong else None
+        return f"its stamp does not count: {_reason_of(stamp)}"
+    flaw = _find_flaw_of_new(stamp, case)
+    return f"its stamp does not count: {flaw}" if flaw else None
 
 
 def _is_disowned(write: Write, name: str) -> bool:
-    """Tell whether a token that somebody had brought is nobody's after the write: as if new."""
+    """Return whether a token that somebody declared is nobody's after the write: as if new."""
     return name in write.glass.before.declared - write.glass.after.declared
 
 
-def _ends(write: Write) -> bool:
+def _removes_reason(write: Write) -> bool:
     before, after = write.glass.before.texts, write.glass.after.texts
     return names.REASON in before and names.REASON not in after
 
 
-def _flaw_of_new(stamp: Stamp, write: Write, policy: Policy, now: datetime) -> Flaw | None:
-    found = flaw(stamp, policy.cluster, write.target.uid, now)
-    if found is not None:
-        return found
-    theirs = write.actor.name == stamp.approver or admits(stamp, write.actor)
-    if not theirs and not _only_remembers(stamp, live_grant(write, policy, now)):
+def _find_flaw_of_new(stamp: Stamp, case: Case) -> Flaw | None:
+    write = case.write
+    flaw = find_flaw(stamp, case.policy.cluster, write.target.uid, case.now)
+    if flaw is not None:
+        return flaw
+    theirs = write.actor.name == stamp.approver or is_grantee(stamp, write.actor)
+    if not theirs and not _only_remembers(stamp, live_grant(case)):
         return Flaw.OTHER_PERSON
     fresh = is_fresh(stamp, write.glass.version, trial=write.dry_run)
     return None if fresh else Flaw.OTHER_VERSION
 
 
 def _only_remembers(stamp: Stamp, live: Stamp | None) -> bool:
-    """Tell whether *stamp* is *live* but for the fields that it remembers.
+    """Return whether *stamp* is *live* but for the fields that it remembers.
 
     Somebody with a grant on the Namespace may write to what another has a grant on.
     """
@@ -211,28 +221,28 @@ def _only_remembers(stamp: Stamp, live: Stamp | None) -> bool:
     )
 
 
-def _with_request(write: Write, policy: Policy, now: datetime) -> str | None:
-    old, new = (notes.get(names.REQUEST) for notes in (write.glass.before, write.glass.after))
+def _find_forged_request(case: Case) -> str | None:
+    write, glass = case.write, case.write.glass
+    old, new = glass.before.get(names.REQUEST), glass.after.get(names.REQUEST)
     if old == new and not _is_disowned(write, names.REQUEST):
         return None
     if new is None:
-        after = write.glass.after
-        over = names.REASON not in after.texts or waiting_petition(write, policy, now) is None
-        decided = after.get(names.GRANT) != write.glass.before.get(names.GRANT)
+        over = names.REASON not in glass.after.texts or waiting_request(case) is None
+        decided = glass.after.get(names.GRANT) != glass.before.get(names.GRANT)
         return None if over or decided else "a request is withdrawn by removing its reason"
-    petition = write.glass.after.petition
-    if not isinstance(petition, Petition):
-        return f"its request does not count: {_why(petition)}"
+    request = glass.after.request
+    if not isinstance(request, GrantRequest):
+        return f"its request does not count: {_reason_of(request)}"
     genuine = (
-        waits(petition, policy.cluster, write.target.uid, now)
-        and petition.version == write.glass.version != ""
-        and (petition.actor, petition.actor_uid) == (write.actor.name, write.actor.uid)
-        and petition.trial == write.dry_run
+        is_waiting(request, case.policy.cluster, write.target.uid, case.now)
+        and request.version == glass.version != ""
+        and (request.actor, request.actor_uid) == (write.actor.name, write.actor.uid)
+        and request.trial == write.dry_run
     )
     return None if genuine else "its request was not made in this write"
 
 
-def _with_approval(write: Write) -> str | None:
+def _find_forged_approval(write: Write) -> str | None:
     before, after = write.glass.before, write.glass.after
     if before.get(names.APPROVAL) == after.get(names.APPROVAL):
         return None
@@ -242,7 +252,7 @@ def _with_approval(write: Write) -> str | None:
     return f"{names.APPROVAL} is not for people to write; an approver sets {names.APPROVE}"
 
 
-def _with_label(write: Write) -> str | None:
+def _find_forged_label(write: Write) -> str | None:
     before, after = write.glass.before, write.glass.after
     if before.active == after.active or not is_namespace(write.target):
         return None
@@ -251,21 +261,21 @@ def _with_label(write: Write) -> str | None:
     return f"the label {names.ACTIVE} comes and goes with a grant"
 
 
-def _with_owners(write: Write) -> str | None:
+def _find_owned_token(write: Write) -> str | None:
     """Return that a token is, or becomes, somebody's own: as theirs none would count.
 
-    Also where the webhook has taken theirs off: who owns the field would own the next one.
+    Also where the webhook has removed theirs: who owns the field would own the next one.
     """
     before, after = write.glass.before, write.glass.after
     new = frozenset(name for name in TOKENS if before.get(name) != after.get(name))
     spoiled = (after.owned - before.owned) | (after.declared - before.declared)
     if not spoiled | (after.declared & new):
         return None
-    return f"its stamp would not count: {WHY}"
+    return f"its stamp would not count: {DECLARED}"
 
 
-def _why(token: object) -> str:
-    return token.why if isinstance(token, Unreadable) else "there is none"
+def _reason_of(token: object) -> str:
+    return token.reason if isinstance(token, Unreadable) else "there is none"
 
 
 _UNSTAMPED: Final = (
@@ -273,87 +283,80 @@ _UNSTAMPED: Final = (
 )
 
 
-def touches_glass(write: Write, policy: Policy, now: datetime) -> bool:
-    """Tell whether *write* has anything to do with a grant but perhaps to use one."""
-    if write.glass.before == write.glass.after:
+def changes_grant(case: Case) -> bool:
+    """Return whether the write has anything to do with a grant but perhaps to use one."""
+    if not case.write.glass.differs:
         return False
-    wants = intent_of(write, policy, now) is not Intent.NOTHING
-    return wants or tampering(write, policy, now) is not None
+    return intent_of(case) is not Intent.NOTHING or forgery_of(case) is not None
 
 
-def grant_use(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
-    """Return what *write* may do by the rules of break-glass, or why it may not.
+@once_per_case
+def grant_use(case: Case) -> GrantUse | str:
+    """Return what the write may do by the rules of break-glass, or why it may not.
 
-    Forged stamps have been refused before: what is new on the object is the webhook's.
+    Forged stamps have been denied before: what is new on the object is the webhook's.
     """
-    match intent_of(write, policy, now):
-        case Intent.ASK:
-            return _asked(write, policy, now)
-        case Intent.APPROVE:
-            return _approved(write, policy, now)
-        case Intent.CLOSE:
-            return _closed(write, policy, now)
-        case Intent.SETTLE:
-            return _settled(write, policy, now)
-        case Intent.NOTHING:
-            return _used(write, policy, now)
+    return _USES[intent_of(case)](case)
 
 
-def _asked(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
-    judgement = judge_request(write, policy, now)
-    if isinstance(judgement, Refused):
-        return judgement.why
+def _asked(case: Case) -> GrantUse | str:
+    judgement, write = judge_request(case), case.write
+    if isinstance(judgement, NotGranted):
+        return judgement.reason
     if not isinstance(judgement, Granted):
-        return _petitioned(write)
+        return _requested(write)
     stamp = _new_stamp(write)
     if stamp is None or not _fits(stamp, judgement, write):
         return _UNSTAMPED
-    why = objection(Cover(stamp, namespaced=False), write, policy, now) if write.changes else None
-    if why is not None:
-        return why
+    cover = Cover(stamp, namespaced=False)
+    reason = find_objection(cover, case) if write.changes else None
+    if reason is not None:
+        return reason
     return _use(Act.EXTENDED if judgement.extends else Act.ISSUED, stamp, write)
 
 
-def _approved(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
-    judgement = judge_approval(write, policy, now)
-    if isinstance(judgement, Refused):
-        return judgement.why
+def _approved(case: Case) -> GrantUse | str:
+    judgement, write = judge_approval(case), case.write
+    if isinstance(judgement, NotGranted):
+        return judgement.reason
     stamp = _new_stamp(write)
     if stamp is None or stamp.approver != write.actor.name or not _fits(stamp, judgement, write):
         return _UNSTAMPED
     return _use(Act.APPROVED, stamp, write)
 
 
-def _closed(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
-    refused = judge_closing(write, policy, now)
-    if refused is not None:
-        return refused.why
-    text = write.glass.after.get(names.OUTCOME)
+def _closed(case: Case) -> GrantUse | str:
+    not_granted = judge_closing(case)
+    if not_granted is not None:
+        return not_granted.reason
+    text = case.write.glass.after.get(names.OUTCOME)
     outcome = parse_outcome(text) if text is not None else Outcome("")
     if outcome is None:
-        return no_outcome(text or "")
-    why = _uncovered(write, policy, now)
-    if why is not None:
-        return why
-    live, petition = live_grant(write, policy, now), waiting_petition(write, policy, now)
-    reason = write.glass.before.get(names.REASON) or ""
+        return describe_invalid_outcome(text or "")
+    return _find_uncovered(case) or _ended(case, outcome)
+
+
+def _ended(case: Case, outcome: Outcome) -> GrantUse | str:
+    """Return the end of the grant, or of the request."""
+    live, request = live_grant(case), waiting_request(case)
+    reason = case.write.glass.before.get(names.REASON) or ""
     if live is not None:
-        return _use(Act.CLOSED, live, write, reason, outcome.word)
-    if petition is None:
+        return _use(Act.CLOSED, live, case.write, reason, outcome.word)
+    if request is None:
         return "there is nothing to end"
     return GrantUse(
-        petition.id, Act.CLOSED, petition.actor, petition.rule, petition.ticket, reason, None
+        request.id, Act.CLOSED, request.actor, request.rule, request.ticket, reason, None
     )
 
 
-def _settled(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
-    text = write.glass.after.get(names.OUTCOME) or ""
+def _settled(case: Case) -> GrantUse | str:
+    text = case.write.glass.after.get(names.OUTCOME) or ""
     outcome = parse_outcome(text)
     if outcome is None:
-        return no_outcome(text)
-    stamp = ended_grant(write, policy)
+        return describe_invalid_outcome(text)
+    stamp = ended_grant(case)
     if stamp is not None and outcome.grant not in {"", stamp.id}:
-        stamp = None  # they speak of an earlier one
+        stamp = None  # they mean an earlier one
     if stamp is not None and stamp.namespace:
         return "the grant was one on the Namespace: say there what became of the changes"
     if stamp is None and not outcome.grant:
@@ -361,12 +364,13 @@ def _settled(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
             "no grant is left on the object: say of which one, as `glasswarden grants` shows it, "
             f"with {names.OUTCOME}={outcome.word}:ID"
         )
-    refused = judge_settling(write, policy, stamp)
-    if refused is not None:
-        return refused.why
-    why = _uncovered(write, policy, now)
-    if why is not None:
-        return why
+    not_granted = judge_settling(case, stamp)
+    if not_granted is not None:
+        return not_granted.reason
+    return _find_uncovered(case) or _settlement(outcome, stamp, case.write)
+
+
+def _settlement(outcome: Outcome, stamp: Stamp | None, write: Write) -> GrantUse:
     return GrantUse(
         outcome.grant or (stamp.id if stamp else ""),
         Act.SETTLED,
@@ -380,16 +384,16 @@ def _settled(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
     )
 
 
-def _uncovered(write: Write, policy: Policy, now: datetime) -> str | None:
+def _find_uncovered(case: Case) -> str | None:
     """Return why what else the write changes is under no grant, if it changes anything."""
-    cover = cover_of(write, policy, now) if write.changes else None
+    cover = cover_of(case) if case.write.changes else None
     if not isinstance(cover, str):
         return None
     return cover or "nobody has broken the glass for what else it changes"
 
 
-def _used(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
-    cover = cover_of(write, policy, now)
+def _used(case: Case) -> GrantUse | str:
+    cover, write = cover_of(case), case.write
     if isinstance(cover, str):
         return cover
     notes = write.glass.namespace if cover.namespaced else write.glass.before
@@ -398,18 +402,27 @@ def _used(write: Write, policy: Policy, now: datetime) -> GrantUse | str:
     )
 
 
-def _petitioned(write: Write) -> GrantUse | str:
-    petition = write.glass.after.petition
-    if not isinstance(petition, Petition) or not _is_new(write, names.REQUEST):
+_USES: Final = {
+    Intent.ASK: _asked,
+    Intent.APPROVE: _approved,
+    Intent.CLOSE: _closed,
+    Intent.SETTLE: _settled,
+    Intent.NOTHING: _used,
+}
+
+
+def _requested(write: Write) -> GrantUse | str:
+    request = write.glass.after.request
+    if not isinstance(request, GrantRequest) or not _is_new(write, names.REQUEST):
         return _UNSTAMPED
     return GrantUse(
-        petition.id,
+        request.id,
         Act.REQUESTED,
-        petition.actor,
-        petition.rule,
-        petition.ticket,
+        request.actor,
+        request.rule,
+        request.ticket,
         write.glass.after.get(names.REASON) or "",
-        petition.deadline,
+        request.deadline,
         namespaced=is_namespace(write.target),
     )
 
@@ -449,7 +462,7 @@ def _is_new(write: Write, name: str) -> bool:
 
 
 def _fits(stamp: Stamp, granted: Granted, write: Write) -> bool:
-    """Tell whether *stamp* says what was asked for."""
+    """Return whether *stamp* carries what was asked for."""
     return (
         stamp.ticket == write.glass.after.get(names.TICKET)
         and stamp.expires - stamp.start == granted.ttl

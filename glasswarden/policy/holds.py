@@ -1,12 +1,11 @@
 """The hold: what becomes of a reconciler's own write while a grant is in force.
 
-The fields that were changed under the grant stay as they are live, everything else comes through,
-so the reconciler neither reverts a fix under somebody's hands nor fails because of it. Which fields
-these are stands in the signed stamp on the object; when the grant is over nothing is left to do.
+The fields that were changed under the grant keep their live values and everything else comes
+through, so the reconciler neither reverts a fix nor fails because of it. Which fields these are is
+in the signed stamp on the object; when the grant is over there is nothing left to do.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 
 import msgspec
 
@@ -15,8 +14,8 @@ from glasswarden.kube.managed_fields import scaled_since
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import Path, parse_path
 from glasswarden.policy.breakglass.tokens import Stamp
-from glasswarden.policy.policy import Policy
-from glasswarden.policy.requests import ended_grant, grant_around, live_grant
+from glasswarden.policy.case import Case, once_per_case
+from glasswarden.policy.requests import ended_grant, live_grant, namespace_grant
 from glasswarden.policy.types import GrantOperation
 from glasswarden.policy.write import Write
 
@@ -33,65 +32,58 @@ class Holding:
     """What the object is to be stamped with, where the stamp that it has is not right any more."""
 
 
-def reconciles(write: Write, policy: Policy) -> bool:
-    """Tell whether *write* is one of the reconciler that the object belongs to."""
-    return write.owner is not None and policy.trusts(write.actor, write.owner)
-
-
-def holding_grant(write: Write, policy: Policy, now: datetime) -> Stamp | None:
+def holding_grant(case: Case) -> Stamp | None:
     """Return the grant that keeps the object's reconciler from undoing its changes, if one does."""
-    stamp = live_grant(write, policy, now)
+    stamp = live_grant(case)
     return stamp if stamp is not None and stamp.hold else None
 
 
-def deletion_hold(write: Write, policy: Policy, now: datetime) -> Stamp | None:
+@once_per_case
+def deletion_hold(case: Case) -> Stamp | None:
     """Return the grant for which the object's reconciler must not delete it now, if there is one.
 
     On the object itself, or on its Namespace where the object was only scaled.
     """
-    stamp = holding_grant(write, policy, now)
-    if stamp is not None or not write.glass.scaled:
+    stamp = holding_grant(case)
+    if stamp is not None or not case.write.glass.scaled:
         return stamp
-    begun = _beginning(write, policy, now)
-    return begun if begun is not None and GrantOperation.SCALE in begun.operations else None
+    first = _first_stamp(case)
+    return first if first is not None and GrantOperation.SCALE in first.operations else None
 
 
-def hold(
-    write: Write, live: Object, proposed: Object, policy: Policy, now: datetime
-) -> Holding | None:
-    """Return what becomes of a reconciler's *write*, or nothing where it is right as it is."""
-    begun = holding_grant(write, policy, now)
-    stamp = begun or _beginning(write, policy, now)
+def apply_hold(case: Case, live: Object, proposed: Object) -> Holding | None:
+    """Return what becomes of a reconciler's write, or nothing where it is right as it is."""
+    begun = holding_grant(case)
+    stamp = begun or _first_stamp(case)
     if stamp is None:
-        return _let_go(write, live, proposed, policy, now)
-    wanted = _changed_under(stamp, live, write.manager)
-    over = released(live, proposed, wanted, write.manager)
+        return _release_hold(case, live, proposed)
+    manager = case.write.manager
+    wanted = _fields_changed_under(stamp, live, manager)
+    over = released(live, proposed, wanted, manager)
     paths = tuple(path for path in wanted if path not in over)
     if begun is None and not paths:
         return None
-    return Holding(held(live, proposed, paths), paths, _renewed(stamp, paths, write))
+    return Holding(held(live, proposed, paths), paths, _renewed_stamp(stamp, paths, case.write))
 
 
-def _let_go(
-    write: Write, live: Object, proposed: Object, policy: Policy, now: datetime
-) -> Holding | None:
+def _release_hold(case: Case, live: Object, proposed: Object) -> Holding | None:
     """Return *proposed* without what a hold that is over has kept, and that nobody owns now."""
-    ended = ended_grant(write, policy) if live_grant(write, policy, now) is None else None
+    ended = ended_grant(case) if live_grant(case) is None else None
     if ended is None:
         return None
-    paths = orphaned(live, proposed, map(parse_path, ended.held), write.manager)
+    paths = orphaned(live, proposed, map(parse_path, ended.held), case.write.manager)
     return Holding(held({}, proposed, paths), (), None) if paths else None
 
 
-def _beginning(write: Write, policy: Policy, now: datetime) -> Stamp | None:
-    """Return a stamp to begin with, for an object that only its Namespace has a grant for."""
-    around = grant_around(write, policy, now)
-    if around is None or not around.hold or live_grant(write, policy, now) is not None:
+def _first_stamp(case: Case) -> Stamp | None:
+    """Return the first stamp of an object for which only its Namespace has a grant."""
+    around = namespace_grant(case)
+    if around is None or not around.hold or live_grant(case) is not None:
         return None
-    return msgspec.structs.replace(around, held=(), namespace=write.glass.namespace_uid)
+    return msgspec.structs.replace(around, held=(), namespace=case.write.glass.namespace_uid)
 
 
-def _changed_under(stamp: Stamp, live: Object, manager: str) -> tuple[Path, ...]:
+def _fields_changed_under(stamp: Stamp, live: Object, manager: str) -> tuple[Path, ...]:
     """Return the fields that were changed under the grant.
 
     A scale can leave no stamp; that it happened is learned from the object now. Its trace outlives
@@ -105,7 +97,7 @@ def _changed_under(stamp: Stamp, live: Object, manager: str) -> tuple[Path, ...]
     return (*remembered, *(path for path in scaled if path not in known))
 
 
-def _renewed(stamp: Stamp, paths: tuple[Path, ...], write: Write) -> Stamp | None:
+def _renewed_stamp(stamp: Stamp, paths: tuple[Path, ...], write: Write) -> Stamp | None:
     """Return *stamp* for *paths*, or nothing where the object has it already."""
     texts = tuple(sorted(map(str, paths)))
     known = write.glass.before.grant

@@ -1,8 +1,7 @@
 """Reading a policy file: text in, a `Document` out, or the line and column of the mistake.
 
-What the types of a policy document cannot say: combinations and field paths that make no sense.
-
-Each objection has the place it is about, written like `.delegations[0].fields[1]`.
+Also checks what the types of the document cannot express: combinations and field paths that make no
+sense. Each objection has the place it is about, written like `.delegations[0].fields[1]`.
 """
 
 import re

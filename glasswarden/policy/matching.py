@@ -1,6 +1,7 @@
-"""Patterns of names, and the objects that a rule is about, made ready for quick questions.
+"""Patterns of names, kinds and places, compiled for quick checks.
 
-Which labels and annotations a change touches, also where a whole map of them came or went.
+Also which labels and annotations a change touches. A label or an annotation is also touched where a
+whole map of them is added or removed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,7 +50,7 @@ class Kinds:
     grouped: Names
 
     def fits(self, ref: Ref) -> bool:
-        """Tell whether *ref*'s kind is among them."""
+        """Return whether *ref*'s kind is among them."""
         return ref.kind in self.bare or f"{ref.group}/{ref.kind}" in self.grouped
 
 
@@ -75,7 +76,7 @@ class Place:
     labels: tuple[tuple[str, Names], ...]
 
     def fits(self, ref: Ref, owner: Owner | None, labels: Mapping[str, object]) -> bool:
-        """Tell whether the rule is about this object."""
+        """Return whether the rule is about this object."""
         where = self.where
         return (
             (not where.namespaces or ref.namespace in self.namespaces)

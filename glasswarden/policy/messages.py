@@ -1,43 +1,39 @@
-"""What a person reads in the terminal: whose object it is, what was refused, where to go.
+"""What people read about a decision, rendered from its reasons: once, and after it was made.
 
-How to get in by hand after all: the last lines of a denial.
-
-What a person reads after they broke the glass, as warnings: plain kubectl shows nothing else.
-
-What others are told of a write, on the object that it was about.
-
-Paths are told and never values: more people may read Events than the objects that they are about.
+The writer reads a denial, a warning or, under break-glass, a receipt; others read an Event on the
+object. A denial names whose object it is, what was denied, where in Git to change it instead, and
+what break-glass offers. An Event names paths and never values: more people may read Events than the
+objects that they are about. Nothing here decides.
 """
 
 import json
-from datetime import datetime
 from typing import Final
 
 from glasswarden.duration import render_duration
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
-from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.kube.engines.registry import title_of
 from glasswarden.kube.events import Event
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.annotations import moment
-from glasswarden.policy.breakglass.rules import Rule, is_namespace, people_of
-from glasswarden.policy.breakglass.tokens import Act, GrantUse, admits
-from glasswarden.policy.decision import Clause, Decision
-from glasswarden.policy.grants import grant_use
-from glasswarden.policy.holds import deletion_hold
-from glasswarden.policy.policy import Policy
-from glasswarden.policy.requests import (
-    Intent,
-    grant_around,
-    intent_of,
-    live_grant,
-    out_of_hours,
-    rule_for,
-    uncovered,
+from glasswarden.policy.breakglass.annotations import render_time
+from glasswarden.policy.breakglass.rules import Rule, describe_people, is_namespace
+from glasswarden.policy.breakglass.tokens import Act, GrantUse, Stamp
+from glasswarden.policy.case import Case, is_guarded
+from glasswarden.policy.decision import (
+    BreakGlassOption,
+    Clause,
+    Decision,
+    Denial,
+    MayRequest,
+    NotCovered,
+    OthersMay,
+    OutsideHours,
 )
-from glasswarden.policy.types import Mode, Operation
+from glasswarden.policy.policy import Policy
+from glasswarden.policy.requests import describe_hours
+from glasswarden.policy.types import Actor, Mode, Operation
 from glasswarden.policy.write import Write
 
 COMMAND: Final = "  kubectl glasswarden break "
@@ -45,59 +41,6 @@ COMMAND: Final = "  kubectl glasswarden break "
 
 # kubectl knows these by their kind alone.
 _SHORT: Final = frozenset({"", "apps", "batch", "autoscaling", "networking.k8s.io"})
-
-
-def advice(write: Write, policy: Policy, now: datetime) -> list[str]:
-    """Return what a person who was refused can do about it by breaking the glass."""
-    why = grant_use(write, policy, now)
-    lines = [f"Break-glass: {why}."] if isinstance(why, str) and why else []
-    intent = intent_of(write, policy, now)
-    if intent not in {Intent.NOTHING, Intent.ASK}:
-        return lines
-    rule = rule_for(write, policy, now)
-    if rule is None:
-        late = out_of_hours(write, policy)
-        if late is None:
-            return [*lines, _who(write, policy)]
-        return lines or [f"Break-glass: {late}."]
-    if lines and (intent is Intent.ASK or _has_one(write, policy, now)):
-        return lines  # they know how: they have just asked, or have a grant that is not for this
-    never = uncovered(rule, write)
-    if never is not None:
-        return [*lines, f"Break-glass: by rule {rule.name!r}, {never}."]
-    second = (
-        f" ({people_of(rule.document.approval)} must approve)" if rule.document.approval else ""
-    )
-    return [*lines, f"To break the glass{second}:", f"{COMMAND}{asking(write.target, rule)}"]
-
-
-def _has_one(write: Write, policy: Policy, now: datetime) -> bool:
-    live = live_grant(write, policy, now) or grant_around(write, policy, now)
-    return live is not None and admits(live, write.actor)
-
-
-def asking(ref: Ref, rule: Rule) -> str:
-    """Return what the command is to be given that asks for a grant on the object."""
-    words = f'--ticket TICKET --reason "REASON" --ttl {render_duration(rule.default_ttl)}'
-    return f"{resource(ref)} {words}"
-
-
-def resource(ref: Ref) -> str:
-    """Return the object as kubectl's arguments name it."""
-    kind = ref.kind.lower() if ref.group in _SHORT else f"{ref.kind.lower()}.{ref.group}"
-    return f"{kind}/{ref.name} -n {ref.namespace}" if ref.namespace else f"{kind}/{ref.name}"
-
-
-def _who(write: Write, policy: Policy) -> str:
-    """Return who may break the glass, where the writer may not."""
-    people = [
-        people_of(rule.document)
-        for rule in policy.glass
-        if rule.is_about(write.target, write.owner, write.labels)
-    ]
-    if not people:
-        return "Nobody may break the glass here: the policy has no rule for it."
-    return f"Who may break the glass here: {', '.join(dict.fromkeys(people))}."
 
 
 MOST_FIELDS: Final = 6
@@ -111,73 +54,132 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 LONGEST_LINE: Final = 240
 """The API server cuts a warning at 256 characters."""
 
+_NO_DENIAL: Final = Denial()
 
-def denial(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
-    """Return why *write* was refused, for the person who made it."""
-    lines = _denial_lines(write, policy, clause, "is refused", now)
+
+def names_source(decision: Decision, case: Case) -> bool:
+    """Return whether a message about *decision* names where in Git to change the object."""
+    denial = decision.denial
+    if denial is None or decision.unavailable or denial.forgery or denial.hold is not None:
+        return False
+    return is_guarded(case)
+
+
+def render_denial(decision: Decision, case: Case, source: GitLocation | None = None) -> str:
+    """Return why the write is denied, for the person who made it; nothing where it is not.
+
+    *source* is where in Git to change the object instead, if that is known.
+    """
+    if decision.allowed:
+        return ""
+    if decision.unavailable:
+        return "\n".join(_unrecorded_lines(decision, case))
+    lines = _denial_lines(decision, case, "is refused", source)
     # A command that is cut cannot be copied; nobody bounds a denial but its readers' patience.
     return "\n".join(printable(each) if each.startswith(COMMAND) else tidy(each) for each in lines)
 
 
-def claim_of(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
-    """Return why *write* was refused without what it changes, for whoever else is told."""
-    on_hold = _on_hold(write, policy, "", now) if clause is Clause.HELD else []
-    return tidy(on_hold[0] if on_hold else f"{_claim(write, clause)}.")
-
-
-def hitch_of(write: Write, policy: Policy, clause: Clause, now: datetime) -> str:
-    """Return why no grant lets *write* pass, where somebody asked for one or has one."""
-    if clause in {Clause.HELD, Clause.MARKS}:
-        return ""
-    why = grant_use(write, policy, now)
-    return tidy(f"{why}.") if isinstance(why, str) and why else ""
-
-
-def forgery_told(write: Write, why: str) -> str:
-    """Return why a stamp is not stored."""
-    return tidy(f"{write.target} is not written: {why}. Stamps are Glasswarden's alone to write.")
-
-
-def warning(
-    write: Write, policy: Policy, clause: Clause, mode: Mode, now: datetime
+def render_warnings(
+    decision: Decision, case: Case, source: GitLocation | None = None
 ) -> tuple[str, ...]:
-    """Return what *write* met or would have met, a warning a line.
+    """Return what the writer reads about a write that is allowed, a warning a line.
 
     The API server drops a warning that holds a line break.
     """
-    verdict = "would be refused" if mode is Mode.ENFORCE else "is recorded"
-    return tuple(map(tidy, _denial_lines(write, policy, clause, verdict, now)))
+    if not decision.allowed:
+        return ()
+    if decision.grant is not None:
+        return render_receipt(decision.grant, case)
+    if decision.denial is None:
+        return ()
+    verdict = "would be refused" if decision.mode is Mode.ENFORCE else "is recorded"
+    return tuple(map(tidy, _denial_lines(decision, case, verdict, source)))
+
+
+def _unrecorded_lines(decision: Decision, case: Case) -> tuple[str, str, str]:
+    unrecorded = (
+        f"{case.write.target}: this write cannot be recorded now, and the policy lets none through"
+        f" unrecorded in mode {decision.mode}; it is refused."
+    )
+    return (
+        unrecorded,
+        "Cause: the ledger is out of reach, and its spool is full, unwritable or not set up.",
+        "Try again later; whoever runs Glasswarden finds the reason in its log.",
+    )
 
 
 def _denial_lines(
-    write: Write, policy: Policy, clause: Clause, verdict: str, now: datetime
+    decision: Decision, case: Case, verdict: str, source: GitLocation | None
 ) -> list[str]:
-    if clause is Clause.HELD:
-        return _on_hold(write, policy, verdict, now)
-    lines = [f"{_claim(write, clause)}; this {_act(write)} {verdict}."]
-    lines += _changed(write, policy)
-    if policy.guards(write):
-        lines.append(_instead(write))
-    if clause is not Clause.MARKS:
-        lines += advice(write, policy, now)
-    return lines
+    write, denial = case.write, decision.denial or _NO_DENIAL
+    if denial.forgery:
+        return [_forgery_line(write, denial.forgery)]
+    if denial.hold is not None:
+        return _hold_lines(write, denial.hold, verdict)
+    lines = [f"{_claim(write, decision.clause)}; this {_act(write)} {verdict}."]
+    lines += _change_lines(write, case.policy)
+    if is_guarded(case):
+        lines.append(_source_line(write, source))
+    return [*lines, *_breakglass_lines(denial, write)]
 
 
-def _on_hold(write: Write, policy: Policy, verdict: str, now: datetime) -> list[str]:
+def _forgery_line(write: Write, forgery: str) -> str:
+    return f"{write.target} is not written: {forgery}. Stamps are Glasswarden's alone to write."
+
+
+def _hold_lines(write: Write, grant: Stamp, verdict: str) -> list[str]:
     """Return until when and why a reconciler's deletion has to wait."""
-    grant = deletion_hold(write, policy, now)
-    if grant is None:
-        return []
-    until = moment(grant.expires)
     owner = _application(write.owner) if write.owner else "its reconciler"
-    on = write.glass.namespace if grant.namespace else write.glass.before
-    reason = on.get(names.REASON)
     return [
-        f"{write.target} is held until {until}: {grant.actor} broke the glass for {grant.ticket}"
-        + (f" ({reason})" if reason else "")
-        + ".",
+        _hold_claim(write, grant),
         f"Its deletion by {owner} {verdict} while the grant lives; whoever closes it lets it pass.",
     ]
+
+
+def _hold_claim(write: Write, grant: Stamp) -> str:
+    on = write.glass.namespace if grant.namespace else write.glass.before
+    reason, until = on.get(names.REASON), render_time(grant.expires)
+    return (
+        f"{write.target} is held until {until}: {grant.actor} broke the glass for {grant.ticket}"
+        + (f" ({reason})" if reason else "")
+        + "."
+    )
+
+
+def _breakglass_lines(denial: Denial, write: Write) -> list[str]:
+    """Return how to write by hand after all: the last lines of a denial."""
+    lines = [f"Break-glass: {denial.no_grant}."] if denial.no_grant else []
+    return lines if denial.option is None else [*lines, *_option_lines(denial.option, write)]
+
+
+def _option_lines(option: BreakGlassOption, write: Write) -> list[str]:
+    match option:
+        case MayRequest(rule):
+            approval = rule.document.approval
+            second = f" ({describe_people(approval)} must approve)" if approval else ""
+            command = f"{COMMAND}{_request_arguments(write.target, rule)}"
+            return [f"To break the glass{second}:", command]
+        case OutsideHours(rule):
+            return [f"Break-glass: {describe_hours(rule, write.actor)}."]
+        case NotCovered(rule, reason):
+            return [f"Break-glass: by rule {rule.name!r}, {reason}."]
+        case OthersMay(()):
+            return ["Nobody may break the glass here: the policy has no rule for it."]
+        case OthersMay(rules):
+            people = dict.fromkeys(describe_people(rule.document) for rule in rules)
+            return [f"Who may break the glass here: {', '.join(people)}."]
+
+
+def _request_arguments(ref: Ref, rule: Rule) -> str:
+    """Return the arguments of the command that asks for a grant on the object."""
+    options = f'--ticket TICKET --reason "REASON" --ttl {render_duration(rule.default_ttl)}'
+    return f"{kubectl_name(ref)} {options}"
+
+
+def kubectl_name(ref: Ref) -> str:
+    """Return the object as kubectl's arguments name it."""
+    kind = ref.kind.lower() if ref.group in _SHORT else f"{ref.kind.lower()}.{ref.group}"
+    return f"{kind}/{ref.name} -n {ref.namespace}" if ref.namespace else f"{kind}/{ref.name}"
 
 
 def _claim(write: Write, clause: Clause) -> str:
@@ -205,11 +207,11 @@ def _act(write: Write) -> str:
     )
 
 
-def _instead(write: Write) -> str:
-    if write.source is not None:
-        path = f", path {write.source.path}" if write.source.path else ""
-        revision = f" at {write.source.revision}" if write.source.revision else ""
-        return f"Change it in {write.source.repository}{revision}{path} instead."
+def _source_line(write: Write, source: GitLocation | None) -> str:
+    if source is not None:
+        path = f", path {source.path}" if source.path else ""
+        revision = f" at {source.revision}" if source.revision else ""
+        return f"Change it in {source.repository}{revision}{path} instead."
     if write.owner is None or write.steers:
         return "Change it in Git instead."
     return "Change it in the Git repository of that application instead."
@@ -224,14 +226,14 @@ def _application(owner: Owner) -> str:
     return " ".join(part for part in (_engine(owner), owner.kind, name) if part)
 
 
-def _changed(write: Write, policy: Policy) -> list[str]:
-    lines = [f"  {_line(write, change, policy)}" for change in write.changes[:MOST_FIELDS]]
+def _change_lines(write: Write, policy: Policy) -> list[str]:
+    lines = [f"  {_change_line(write, change, policy)}" for change in write.changes[:MOST_FIELDS]]
     if len(write.changes) > MOST_FIELDS:
         lines.append(f"  … and {len(write.changes) - MOST_FIELDS} more")
     return lines
 
 
-def _line(write: Write, change: Change, policy: Policy) -> str:
+def _change_line(write: Write, change: Change, policy: Policy) -> str:
     if policy.hides(write.target, change):
         return f"{change.path}: (hidden)"
     return f"{change.path}: {_value(change.old)} → {_value(change.new)}"
@@ -257,21 +259,26 @@ def printable(line: str) -> str:
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
 
 
-def receipt(use: GrantUse, write: Write, policy: Policy) -> tuple[str, ...]:
-    """Return what *use* means for the person, a line each; nothing where it is plain."""
-    return tuple(map(tidy, _receipt_lines(use, write, policy)))
+def render_receipt(use: GrantUse, case: Case) -> tuple[str, ...]:
+    """Return what *use* means for the person, a line each; nothing where it is plain.
+
+    As warnings: kubectl shows nothing else about a write that is allowed.
+    """
+    return tuple(map(tidy, _receipt_lines(use, case)))
 
 
-def _receipt_lines(use: GrantUse, write: Write, policy: Policy) -> tuple[str, ...]:
-    where = f"all in {write.target}" if is_namespace(write.target) else str(write.target)
+def _receipt_lines(use: GrantUse, case: Case) -> tuple[str, ...]:
+    target = case.write.target
+    where = f"all in {target}" if is_namespace(target) else str(target)
     match use.act:
         case Act.ISSUED | Act.APPROVED | Act.EXTENDED:
-            until = f"until {moment(use.expires)} ({use.ticket}, grant {use.id})"
+            until = f"until {render_time(use.expires)} ({use.ticket}, grant {use.id})"
             return (f"{use.actor} may write to {where} {until}.",)
         case Act.REQUESTED:
+            until, approvers = render_time(use.expires), _approvers(use, case.policy)
             return (
-                f"This waits until {moment(use.expires)} for {_approvers(use, policy)} to approve:",
-                f"  kubectl annotate {resource(write.target)} {names.APPROVE}={use.id}",
+                f"This waits until {until} for {approvers} to approve:",
+                f"  kubectl annotate {kubectl_name(target)} {names.APPROVE}={use.id}",
             )
         case Act.CLOSED:
             return (f"The grant for {use.ticket} is closed: Git decides about {where} again.",)
@@ -284,7 +291,7 @@ def _receipt_lines(use: GrantUse, write: Write, policy: Policy) -> tuple[str, ..
 def _approvers(use: GrantUse, policy: Policy) -> str:
     rule = policy.glass_rule(use.rule)
     approval = rule.document.approval if rule else None
-    return people_of(approval) if approval else "somebody"
+    return describe_people(approval) if approval else "somebody"
 
 
 _REASONS: Final = {
@@ -298,41 +305,57 @@ _REASONS: Final = {
 }
 
 
-def event_of(write: Write, decision: Decision) -> Event | None:
-    """Return what is told of *write*; nothing of a dry run, and of what is all in order."""
+def render_event(decision: Decision, case: Case) -> Event | None:
+    """Return the Event about a write; none of a dry run, and of what is all in order."""
+    write, use = case.write, decision.grant
     if write.dry_run or not write.target.name:
         return None
     if not decision.allowed:
-        note = _refusal(write, decision)
-        return Event(write.target, _refused_as(write, decision), _action(write), note, warning=True)
-    use = decision.grant
+        reason, note = _denial_reason(decision, write), _denial_note(decision, case)
+        return Event(write.target, reason, _action(write), note, warning=True)
     if use is None:
         return None
-    return Event(write.target, _REASONS[use.act], _action(write), _sentence(use, write))
+    return Event(write.target, _REASONS[use.act], _action(write), _grant_note(use, write))
 
 
 def _action(write: Write) -> str:
     return "Scale" if write.subresource == "scale" else str(write.operation).title()
 
 
-def _refused_as(write: Write, decision: Decision) -> str:
+def _denial_reason(decision: Decision, write: Write) -> str:
     if decision.clause is Clause.HELD:
         return "DeletionHeld"
     asked = write.glass.before.texts != write.glass.after.texts
     return "BreakGlassRefused" if asked else "WriteRefused"
 
 
-def _refusal(write: Write, decision: Decision) -> str:
-    """Return the refusal without the fields' values, which only the writer is told."""
-    if _refused_as(write, decision) == "BreakGlassRefused" and decision.hitch:
-        return f"{write.actor.name} asked and was refused: {decision.hitch}"
-    told = [f"{write.actor.name} was refused {_doing(write)}: {decision.claim}"]
-    if decision.hitch:
-        told.append(decision.hitch if decision.unavailable else f"Break-glass: {decision.hitch}")
-    return " ".join(told)
+def _denial_note(decision: Decision, case: Case) -> str:
+    """Return the denial without the fields' values, which only the writer reads."""
+    write, actor = case.write, case.write.actor
+    claim, obstacle = _claim_and_obstacle(decision, case)
+    if obstacle and _denial_reason(decision, write) == "BreakGlassRefused":
+        return f"{actor.name} asked and was refused: {obstacle}"
+    note = f"{actor.name} was refused {_attempt(write)}: {claim}"
+    if not obstacle:
+        return note
+    return f"{note} {obstacle}" if decision.unavailable else f"{note} Break-glass: {obstacle}"
 
 
-def _doing(write: Write) -> str:
+def _claim_and_obstacle(decision: Decision, case: Case) -> tuple[str, str]:
+    """Return why GitOps has a say in the write, and why no grant helps or what else prevents it."""
+    write, denial = case.write, decision.denial or _NO_DENIAL
+    if decision.unavailable:
+        claim, cause, _ = _unrecorded_lines(decision, case)
+        return claim, cause
+    if denial.forgery:
+        return tidy(_forgery_line(write, denial.forgery)), ""
+    if denial.hold is not None:
+        return tidy(_hold_claim(write, denial.hold)), ""
+    claim = tidy(f"{_claim(write, decision.clause)}.")
+    return claim, tidy(f"{denial.no_grant}.") if denial.no_grant else ""
+
+
+def _attempt(write: Write) -> str:
     if write.operation is Operation.UPDATE:
         return f"to change {_fields(write) or 'break-glass annotations'}"
     return {Operation.CREATE: "to create it", Operation.DELETE: "to delete it"}.get(
@@ -340,28 +363,26 @@ def _doing(write: Write) -> str:
     )
 
 
-def _sentence(use: GrantUse, write: Write) -> str:
+def _grant_note(use: GrantUse, write: Write) -> str:
     where = "all in it" if is_namespace(write.target) else "it"
-    about = f"for {use.ticket}: {use.reason}"
+    about, until = f"for {use.ticket}: {use.reason}", render_time(use.expires)
     match use.act:
         case Act.ISSUED | Act.EXTENDED:
             with_it = f" Changed in the same write: {fields}." if (fields := _fields(write)) else ""
-            return (
-                f"{use.actor} may write to {where} until {moment(use.expires)}, {about}.{with_it}"
-            )
+            return f"{use.actor} may write to {where} until {until}, {about}.{with_it}"
         case Act.APPROVED:
-            until = f"until {moment(use.expires)}, approved by {use.approver}"
-            return f"{use.actor} may write to {where} {until}, {about}."
+            approved = f"until {until}, approved by {use.approver}"
+            return f"{use.actor} may write to {where} {approved}, {about}."
         case Act.REQUESTED:
-            until = f"Somebody else can approve it until {moment(use.expires)}."
-            return f"{use.actor} asks to write to {where}, {about}. {until}"
+            deadline = f"Somebody else can approve it until {until}."
+            return f"{use.actor} asks to write to {where}, {about}. {deadline}"
         case Act.CLOSED:
             outcome = f" Outcome: {use.outcome}." if use.outcome else ""
-            return f"{write.actor.name} ended {_grant(use, write)}.{outcome}"
+            return f"{write.actor.name} ended {_grant_name(use, write.actor)}.{outcome}"
         case Act.SETTLED:
             return f"{write.actor.name} settled the grant {use.id}. Outcome: {use.outcome}."
         case Act.USED:
-            return f"{write.actor.name} {_done(write)} under {_grant(use, write)}."
+            return f"{write.actor.name} {_done(write)} under {_grant_name(use, write.actor)}."
 
 
 def _done(write: Write) -> str:
@@ -370,14 +391,14 @@ def _done(write: Write) -> str:
     return "created it" if write.operation is Operation.CREATE else "deleted it"
 
 
-def _grant(use: GrantUse, write: Write) -> str:
+def _grant_name(use: GrantUse, actor: Actor) -> str:
     what = "request" if use.expires is None else "grant"
-    whose = "the" if use.actor == write.actor.name else f"{use.actor}'s"
+    whose = "the" if use.actor == actor.name else f"{use.actor}'s"
     place = " on the Namespace" if use.namespaced else ""
     return f"{whose} {what} for {use.ticket}{place}"
 
 
 def _fields(write: Write) -> str:
-    shown = ", ".join(str(change.path) for change in write.changes[:MOST_FIELDS])
+    listed = ", ".join(str(change.path) for change in write.changes[:MOST_FIELDS])
     more = len(write.changes) - MOST_FIELDS
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{listed} and {more} more" if more > 0 else listed

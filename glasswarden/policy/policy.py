@@ -19,7 +19,7 @@ from glasswarden.kube.engines.registry import ENGINES, marks_of, reconciler_of
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.patterns import PathPattern, overlaps, parse_pattern, walks_of
 from glasswarden.policy import document as doc
-from glasswarden.policy.breakglass.rules import Rule, is_namespace, placed, rules_of
+from glasswarden.policy.breakglass.rules import Rule, in_own_namespace, is_namespace, rules_of
 from glasswarden.policy.document import Delegation
 from glasswarden.policy.matching import (
     Kinds,
@@ -214,7 +214,7 @@ class Policy:
         """Return what happens to *write* if it is refused."""
         if write.steers:
             return self.document.reconcilers
-        target = placed(write.target)
+        target = in_own_namespace(write.target)
         for place, mode in self.modes:
             if place.fits(target, write.owner, write.labels):
                 return mode

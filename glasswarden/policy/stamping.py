@@ -1,82 +1,79 @@
-"""What the mutating webhook writes: stamps, requests that wait, and the clearing up after them.
+"""What the mutating webhook writes: stamps, requests that wait, and the removal of what is over.
 
-It refuses nothing: what is not granted is left as it was sent, for the validating webhook to refuse
+It denies nothing: what is not granted is left as it was sent, for the validating webhook to deny
 with the reason. Asked twice about one write it answers the same, but for the id of a new grant.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final, TypeAlias
 
 import msgspec
 
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.tokens import Petition, Stamp, digest_of, merged
-from glasswarden.policy.grants import Cover, cover_of
-from glasswarden.policy.policy import Policy
+from glasswarden.policy.breakglass.tokens import GrantRequest, Stamp, digest_of
+from glasswarden.policy.case import Case, is_by_reconciler
+from glasswarden.policy.grants import Cover, cover_of, held_fields
 from glasswarden.policy.requests import (
     Granted,
     Intent,
-    Waits,
+    NeedsApproval,
     intent_of,
     judge_approval,
     judge_closing,
     judge_request,
     live_grant,
-    waiting_petition,
+    waiting_request,
 )
 from glasswarden.policy.types import Operation
-from glasswarden.policy.write import Write
 
-Marks: TypeAlias = Mapping[str, str | Stamp | Petition | None]
+Annotations: TypeAlias = Mapping[str, str | Stamp | GrantRequest | None]
 """Annotations to set, some of them to be signed first, and those to remove."""
 
-_CLEARED: Final[Marks] = dict.fromkeys(names.ANNOTATIONS - {names.OUTCOME})
+_CLEARED: Final[Annotations] = dict.fromkeys(names.ANNOTATIONS - {names.OUTCOME})
 """The outcome stays for whoever comes to look, until the next grant."""
 
 
-def marks_for(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks:
+def annotations_for(case: Case, new_id: str) -> Annotations:
     """Return what is to be written onto the object, with *new_id* for a new grant or request."""
-    if write.operation is not Operation.UPDATE or write.subresource:
+    if case.write.operation is not Operation.UPDATE or case.write.subresource:
         return {}
-    if write.owner is not None and policy.trusts(write.actor, write.owner):
-        return _restored(write, policy, now)
-    match intent_of(write, policy, now):
+    if is_by_reconciler(case):
+        return _restore_all(case)
+    match intent_of(case):
         case Intent.ASK:
-            return _on_request(write, policy, now, new_id)
+            return _answer_request(case, new_id)
         case Intent.APPROVE:
-            judgement = judge_approval(write, policy, now)
-            if not isinstance(judgement, Granted):
-                return {}
-            return _granted(judgement, write, policy, now, new_id)
+            judgement = judge_approval(case)
+            return _issue_grant(judgement, case, new_id) if isinstance(judgement, Granted) else {}
         case Intent.CLOSE:
-            return {} if judge_closing(write, policy, now) else _CLEARED
+            return {} if judge_closing(case) else _CLEARED
         case Intent.SETTLE | Intent.NOTHING:
-            return {**_kept(write, policy, now), **_remembered(write, policy, now)}
+            return {**_restore_tokens(case), **_remember_changes(case)}
 
 
-def _on_request(write: Write, policy: Policy, now: datetime, new_id: str) -> Marks:
-    judgement = judge_request(write, policy, now)
+def _answer_request(case: Case, new_id: str) -> Annotations:
+    judgement = judge_request(case)
     if isinstance(judgement, Granted):
-        return _granted(judgement, write, policy, now, new_id)
-    if not isinstance(judgement, Waits):
+        return _issue_grant(judgement, case, new_id)
+    if not isinstance(judgement, NeedsApproval):
         return {}
     # An extension that waits does not end what was granted before.
-    kept = live_grant(write, policy, now) is not None
+    is_kept = live_grant(case) is not None
     return {
-        names.GRANT: write.glass.before.get(names.GRANT) if kept else None,
-        names.REQUEST: _petition(judgement, write, policy, now, new_id),
+        names.GRANT: case.write.glass.before.get(names.GRANT) if is_kept else None,
+        names.REQUEST: _new_request(judgement, case, new_id),
         names.APPROVAL: names.PENDING,
         names.APPROVE: None,
         names.OUTCOME: None,
     }
 
 
-def _petition(waits: Waits, write: Write, policy: Policy, now: datetime, new_id: str) -> Petition:
-    texts, rule = write.glass.after.texts, waits.rule
-    return Petition(
+def _new_request(needed: NeedsApproval, case: Case, new_id: str) -> GrantRequest:
+    write, rule = case.write, needed.rule
+    texts = write.glass.after.texts
+    return GrantRequest(
         id=new_id,
-        cluster=policy.cluster,
+        cluster=case.policy.cluster,
         uid=write.target.uid,
         version=write.glass.version,
         actor=write.actor.name,
@@ -85,54 +82,54 @@ def _petition(waits: Waits, write: Write, policy: Policy, now: datetime, new_id:
         rule=rule.name,
         ticket=texts[names.TICKET],
         reason=digest_of(texts[names.REASON]),
-        ttl=int(waits.ttl.total_seconds()),
-        deadline=now.replace(microsecond=0) + rule.within,
+        ttl=int(needed.ttl.total_seconds()),
+        deadline=case.now.replace(microsecond=0) + rule.within,
         trial=write.dry_run,
     )
 
 
-def _granted(granted: Granted, write: Write, policy: Policy, now: datetime, new_id: str) -> Marks:
+def _issue_grant(granted: Granted, case: Case, new_id: str) -> Annotations:
     # What the approver wrote stays beside the grant: the validating webhook reads it there.
-    over = [] if granted.petition else [names.APPROVE]
+    over = [] if granted.request else [names.APPROVE]
     over += [names.APPROVAL, names.REQUEST, names.OUTCOME]
-    return {names.GRANT: _stamp(granted, write, policy, now, new_id), **dict.fromkeys(over)}
+    return {names.GRANT: _new_stamp(granted, case, new_id), **dict.fromkeys(over)}
 
 
-def _stamp(granted: Granted, write: Write, policy: Policy, now: datetime, new_id: str) -> Stamp:
-    rule, petition, glass = granted.rule, granted.petition, write.glass
+def _new_stamp(granted: Granted, case: Case, new_id: str) -> Stamp:
+    write, rule, request = case.write, granted.rule, granted.request
     shared = rule.people.groups_of(write.actor) if rule.document.shared else ()
-    hold, live = rule.document.hold, live_grant(write, policy, now)
     return Stamp(
         id=granted.extends.id if granted.extends else new_id,
-        cluster=policy.cluster,
+        cluster=case.policy.cluster,
         uid=write.target.uid,
-        version=glass.version,
-        actor=petition.actor if petition else write.actor.name,
-        actor_uid=petition.actor_uid if petition else write.actor.uid,
-        groups=petition.groups if petition else shared,
-        approver=write.actor.name if petition else "",
+        version=write.glass.version,
+        actor=request.actor if request else write.actor.name,
+        actor_uid=request.actor_uid if request else write.actor.uid,
+        groups=request.groups if request else shared,
+        approver=write.actor.name if request else "",
         rule=rule.name,
-        ticket=glass.after.texts[names.TICKET],
+        ticket=write.glass.after.texts[names.TICKET],
         operations=rule.document.operations,
         start=granted.start,
         expires=granted.expires,
-        hold=hold,
-        held=_held(write, live) if hold else (),
+        hold=rule.document.hold,
+        held=_fields_to_hold(case) if rule.document.hold else (),
         trial=write.dry_run,
     )
 
 
-def _held(write: Write, live: Stamp | None) -> tuple[str, ...]:
+def _fields_to_hold(case: Case) -> tuple[str, ...]:
     """Return the fields to remember. Whoever takes a fix over takes it over whole."""
-    known = live.held if live else ()
-    found = merged(write.target, known, write.changes)
-    return known if found is None else found  # a write that changes too much is refused
+    found, live = held_fields(case), live_grant(case)
+    if found is not None:
+        return found
+    return live.held if live else ()  # a write that changes too much is denied
 
 
-def _restored(write: Write, policy: Policy, now: datetime) -> Marks:
-    """Return what undoes a reconciler's hand on ours: Git neither asks, approves nor closes."""
-    before, after = write.glass.before, write.glass.after
-    live, waiting = live_grant(write, policy, now), waiting_petition(write, policy, now)
+def _restore_all(case: Case) -> Annotations:
+    """Return what undoes a reconciler's changes of ours: Git neither asks, approves nor closes."""
+    before, after = case.write.glass.before, case.write.glass.after
+    live, waiting = live_grant(case), waiting_request(case)
     if live is None and waiting is None:
         over = not before.texts.keys().isdisjoint(names.HOOKS_OWN)
         return _CLEARED if over else dict.fromkeys(names.HOOKS_OWN)
@@ -143,10 +140,10 @@ def _restored(write: Write, policy: Policy, now: datetime) -> Marks:
     return {name: text for name, text in right.items() if text != after.get(name)}
 
 
-def _kept(write: Write, policy: Policy, now: datetime) -> Marks:
-    """Return what undoes a hand on what only the webhook writes, and clears away what is over."""
-    before, after = write.glass.before, write.glass.after
-    live, waiting = live_grant(write, policy, now), waiting_petition(write, policy, now)
+def _restore_tokens(case: Case) -> Annotations:
+    """Return what undoes changes of what only the webhook writes, and removes what is over."""
+    before, after = case.write.glass.before, case.write.glass.after
+    live, waiting = live_grant(case), waiting_request(case)
     if live is None and waiting is None:
         over = not before.texts.keys().isdisjoint(names.HOOKS_OWN)
         return _CLEARED if over else {}
@@ -155,7 +152,7 @@ def _kept(write: Write, policy: Policy, now: datetime) -> Marks:
         names.REQUEST: before.get(names.REQUEST) if waiting else None,
         names.APPROVAL: names.PENDING if waiting else None,
     }
-    # What somebody wrote in place of a token stays, for the validating webhook to refuse.
+    # What somebody wrote in place of a token stays, for the validating webhook to deny.
     return {
         name: text
         for name, text in right.items()
@@ -163,17 +160,14 @@ def _kept(write: Write, policy: Policy, now: datetime) -> Marks:
     }
 
 
-def _remembered(write: Write, policy: Policy, now: datetime) -> Marks:
+def _remember_changes(case: Case) -> Annotations:
     """Return the stamp that remembers which fields this write changes under a grant."""
-    if not write.changes:
-        return {}
-    cover = cover_of(write, policy, now)
+    write, cover = case.write, cover_of(case) if case.write.changes else ""
     if not isinstance(cover, Cover) or not cover.stamp.hold:
         return {}
-    live = live_grant(write, policy, now)
-    held = merged(write.target, live.held if live else (), write.changes)
+    live, held = live_grant(case), held_fields(case)
     if held is None:
-        return {}  # it is refused
+        return {}  # it is denied
     if live is not None and not live.namespace:
         # Somebody's grant on the object itself stays theirs; it only remembers more.
         remembers = live

@@ -1,16 +1,11 @@
-"""What happens to a write that is refused.
-
-What a write does: as admission says it, and as a break-glass rule does.
-
-Who writes.
-"""
+"""The words that the policy file, a write and a grant share: modes, operations, actors."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Mode(StrEnum):
-    """From the strictest to the mildest; a refused write is recorded in all of them."""
+    """From the strictest to the mildest; a denied write is recorded in all of them."""
 
     ENFORCE = "enforce"
     WARN = "warn"
@@ -46,5 +41,5 @@ class Actor:
     """What else the authenticator says of them; some proxies name the person behind them here."""
 
     def may_be(self, name: str, uid: str = "") -> bool:
-        """Tell whether this may be the person called *name*, as far as the request shows it."""
+        """Return whether this may be the person called *name*, as far as the request shows it."""
         return self.name == name or name in self.extra or (uid != "" and uid == self.uid)

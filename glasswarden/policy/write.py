@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from glasswarden.kube.diff import Change
-from glasswarden.kube.engines.engine import GitLocation, Owner
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.breakglass.annotations import EMPTY, Glass
 from glasswarden.policy.types import Actor, Operation
@@ -51,8 +51,6 @@ class Write:
     """How often the object's spec was written, this write included; 0 where that is not counted."""
 
     dry_run: bool = False
-    source: GitLocation | None = None
-    """Where to change it instead, where that is known."""
 
     glass: Glass = EMPTY
     """What it has to do with break-glass; of that, nothing is among the changes."""

@@ -7,7 +7,7 @@ import pytest
 from glasswarden.cli.breakglass import in_force, is_followed, is_open, left, sentences, view_of
 from glasswarden.keys.ring import Key, Ring
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.tokens import Petition, Stamp, issue, issue_petition
+from glasswarden.policy.breakglass.tokens import GrantRequest, Stamp, issue_request, issue_stamp
 from glasswarden.policy.types import GrantOperation
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -33,7 +33,7 @@ def a_grant(**differing: object) -> str:
         "expires": NOW + timedelta(minutes=30),
         "held": ("/spec/replicas",),
     }
-    return issue(Stamp(**fields | differing), RING, NOW)  # type: ignore[arg-type]
+    return issue_stamp(Stamp(**fields | differing), RING, NOW)  # type: ignore[arg-type]
 
 
 def test_object_without_a_grant_has_no_grant_in_force() -> None:
@@ -67,7 +67,7 @@ def test_grant_is_expired_at_its_end() -> None:
 
 
 def test_pending_request_is_shown_with_requester_and_reason() -> None:
-    petition = Petition(
+    petition = GrantRequest(
         id="r1",
         cluster="test",
         uid="u1",
@@ -79,7 +79,7 @@ def test_pending_request_is_shown_with_requester_and_reason() -> None:
         ttl=1800,
         deadline=NOW + timedelta(minutes=15),
     )
-    token = issue_petition(petition, RING, NOW)
+    token = issue_request(petition, RING, NOW)
     view = view_of(an_object(**{names.REQUEST: token, names.REASON: "checkout is down"}))
     first, second = sentences(view, NOW)
     assert first.startswith("Deployment shop/web: request r1 waits for approval until ")

@@ -7,7 +7,7 @@ import pytest
 from glasswarden.cli.grants import left_over, refs_of
 from glasswarden.kube.objects import Ref
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.tokens import Petition, issue_petition
+from glasswarden.policy.breakglass.tokens import GrantRequest, issue_request
 from tests.cli.test_breakglass_view import (
     FOLLOWER,
     NOW,
@@ -24,7 +24,7 @@ ASKED = {names.REASON: "down", names.TICKET: "INC-1"}
 
 
 def a_request() -> str:
-    petition = Petition(
+    petition = GrantRequest(
         id="r1",
         cluster="test",
         uid="u1",
@@ -37,7 +37,7 @@ def a_request() -> str:
         ttl=60,
         deadline=NOW + HOUR,
     )
-    return issue_petition(petition, RING, NOW)
+    return issue_request(petition, RING, NOW)
 
 
 @pytest.mark.parametrize(

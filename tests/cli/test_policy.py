@@ -12,7 +12,7 @@ import pytest
 from glasswarden.demo.story import recorded_story
 from glasswarden.keys.folder import new_key, read_ring
 from glasswarden.policy.breakglass.names import GRANT, REASON
-from glasswarden.policy.breakglass.tokens import issue
+from glasswarden.policy.breakglass.tokens import issue_stamp
 from tests.cli.test_main import run
 from tests.policy.breakglass.builders import HOUR, a_stamp
 from tests.webhook.builders import a_deployment, a_request, as_review
@@ -100,7 +100,7 @@ class TestExplain:
         text = run("policy", "explain", str(edit)).stdout
         assert "changes  /spec/replicas: 5 → 3" in text
         assert "  controller  the writer is no trusted controller of that owner" in text
-        assert "→ guard       Refuse what no clause allowed" in text
+        assert "→ guard       Deny what no clause allowed" in text
         assert "verdict  deny by guard (mode here: enforce)" in text
 
     def test_clauses_after_the_deciding_one_are_listed_as_not_asked(self, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ class TestExplain:
         new_key(tmp_path, "grant", now)
         stamp = a_stamp(actor="developer", actor_uid="", start=now, expires=now + HOUR)
         old, new = a_deployment(replicas=3), a_deployment(replicas=5)
-        token = issue(stamp, read_ring(tmp_path, "grant"), now)
+        token = issue_stamp(stamp, read_ring(tmp_path, "grant"), now)
         for each in (old, new):
             each["metadata"]["annotations"] = {REASON: "checkout is down", GRANT: token}
         review = tmp_path / "edit.json"

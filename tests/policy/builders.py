@@ -1,16 +1,19 @@
 """Writes and policies for tests that name only what matters to them."""
 
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
-from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import parse_path
+from glasswarden.policy.case import Case
 from glasswarden.policy.decide import decide
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.load import parse_document
+from glasswarden.policy.messages import render_denial, render_warnings
 from glasswarden.policy.policy import DEFAULT, Policy, policy_of
 from glasswarden.policy.types import Actor, Operation
 from glasswarden.policy.write import Write
@@ -51,6 +54,29 @@ def a_policy(text: str = "") -> Policy:
     return policy_of(parse_document(f"apiVersion: glasswarden.io/v1\nkind: Policy\n{text}"))
 
 
-def decided(write: Write, policy: Policy = DEFAULT) -> Decision:
+def a_case(write: Write, policy: Policy = DEFAULT, now: datetime = NOW) -> Case:
+    """Return the case of *write*, at some moment."""
+    return Case(write, policy, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Decision):
+    """A decision, with what the writer reads about it."""
+
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def decided(write: Write, policy: Policy = DEFAULT, source: GitLocation | None = None) -> Answered:
     """Return the verdict on *write*, at some moment."""
-    return decide(write, policy, NOW)
+    return answered(a_case(write, policy), source)
+
+
+def answered(case: Case, source: GitLocation | None = None) -> Answered:
+    """Return the verdict on *case*, with what the writer reads about it."""
+    decision = decide(case)
+    return Answered(
+        **{each.name: getattr(decision, each.name) for each in fields(decision)},
+        message=render_denial(decision, case, source),
+        warnings=render_warnings(decision, case, source),
+    )

@@ -12,13 +12,13 @@ from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import Glass, Notes
 from glasswarden.policy.breakglass.tokens import Stamp
 from glasswarden.policy.decision import Clause, Verdict
-from glasswarden.policy.holds import Holding, hold
+from glasswarden.policy.holds import Holding, apply_hold
 from glasswarden.policy.policy import DEFAULT
 from glasswarden.policy.types import GrantOperation, Operation
 from glasswarden.policy.write import Write
 from tests.kube.builders import a_deployment, an_entry, managed_by
 from tests.policy.breakglass.builders import HOUR, a_stamp
-from tests.policy.builders import FLUX_CONTROLLER, NOW, WEB, a_policy, a_write, decided
+from tests.policy.builders import FLUX_CONTROLLER, NOW, WEB, a_case, a_policy, a_write, decided
 
 IMAGE = "/spec/template/spec/containers[name=app]/image"
 REPLICAS = "/spec/replicas"
@@ -50,7 +50,7 @@ def a_reconcile(
 
 
 def on_hold(write: Write, live: Object = LIVE, proposed: Object = GIT) -> Holding | None:
-    return hold(write, live, proposed, POLICY, NOW)
+    return apply_hold(a_case(write, POLICY), live, proposed)
 
 
 def held_of(write: Write, live: Object = LIVE, proposed: Object = GIT) -> Holding:
@@ -87,7 +87,7 @@ def test_no_field_is_held_without_a_valid_holding_grant(stamp: Stamp | None) -> 
 
 def test_removed_rule_ends_its_holds() -> None:
     write = a_reconcile(a_stamp(held=(IMAGE,)))
-    assert hold(write, LIVE, GIT, DEFAULT, NOW) is None
+    assert apply_hold(a_case(write, DEFAULT), LIVE, GIT) is None
 
 
 def test_field_that_git_set_to_the_live_value_is_removed_from_the_stamp() -> None:

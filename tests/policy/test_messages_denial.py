@@ -29,7 +29,7 @@ def test_denial_names_the_repository_where_known() -> None:
     source = GitLocation("https://git.example/shop.git", "deploy/prod", "main")
     assert (
         "\nChange it in https://git.example/shop.git at main, path deploy/prod instead.\n"
-    ) in message(a_write(source=source))
+    ) in decided(a_write(), source=source).message
 
 
 def test_denial_of_a_deletion_lists_no_fields() -> None:

@@ -9,11 +9,11 @@ from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import Glass, notes_of
 from glasswarden.policy.breakglass.tokens import Act, GrantUse
 from glasswarden.policy.decision import Clause, Decision, Verdict
-from glasswarden.policy.messages import event_of
+from glasswarden.policy.messages import render_event
 from glasswarden.policy.types import Actor, Operation
 from glasswarden.policy.write import Write
 from tests.policy.breakglass.builders import RING
-from tests.policy.builders import NOW, a_change, a_policy, a_write, decided
+from tests.policy.builders import NOW, a_case, a_change, a_policy, a_write, decided
 
 USE = GrantUse("5kq2", Act.USED, "responder", "responders", "INC-42", "checkout is down", NOW)
 RESPONDER = Actor("responder")
@@ -22,7 +22,7 @@ SECRET = Ref("", "v1", "Secret", "shop", "db", "77aa")
 
 
 def told(write: Write, use: GrantUse) -> tuple[str, str, str]:
-    event = event_of(write, Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=use))
+    event = render_event(Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=use), a_case(write))
     assert event is not None
     assert not event.warning
     return event.reason, event.action, event.note
@@ -96,7 +96,7 @@ def test_event_counts_fields_beyond_the_first_ones() -> None:
 
 
 def test_event_of_a_denial_names_actor_fields_and_reason() -> None:
-    event = event_of(a_write(), decided(a_write()))
+    event = render_event(decided(a_write()), a_case(a_write()))
     assert event is not None
     assert (event.reason, event.action, event.warning) == ("WriteRefused", "Update", True)
     assert event.note == (
@@ -110,7 +110,7 @@ def test_event_of_a_denied_request_names_the_rule() -> None:
     asked = {names.REASON: "checkout is down", names.TICKET: "none"}
     notes = notes_of({"metadata": {"annotations": asked}}, RING)
     write = a_write(changes=(), glass=Glass(after=notes))
-    event = event_of(write, decided(write, policy))
+    event = render_event(decided(write, policy), a_case(write, policy))
     assert event is not None
     assert event.reason == "BreakGlassRefused"
     assert event.note == (
@@ -121,7 +121,7 @@ def test_event_of_a_denied_request_names_the_rule() -> None:
 @pytest.mark.parametrize("target", [a_write().target, SECRET], ids=["a Deployment", "a Secret"])
 def test_events_contain_no_values(target: Ref) -> None:
     write = a_write(target=target, changes=(a_change("/data/password", "before", "hunter2"),))
-    refused = event_of(write, decided(write))
+    refused = render_event(decided(write), a_case(write))
     assert refused is not None
     for note in (refused.note, told(write, USE)[2]):
         assert "/data/password" in note
@@ -135,9 +135,11 @@ def test_events_contain_no_values(target: Ref) -> None:
     ids=["a dry run", "an object without a name yet"],
 )
 def test_dry_run_and_unnamed_object_have_no_event(write: Write) -> None:
-    assert event_of(write, Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=USE)) is None
-    assert event_of(write, Decision(Verdict.DENY, Clause.GUARD, message="no")) is None
+    case = a_case(write)
+    used = Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=USE)
+    assert render_event(used, case) is None
+    assert render_event(Decision(Verdict.DENY, Clause.GUARD), case) is None
 
 
 def test_benign_write_has_no_event() -> None:
-    assert event_of(a_write(), Decision(Verdict.ALLOW, Clause.BENIGN)) is None
+    assert render_event(Decision(Verdict.ALLOW, Clause.BENIGN), a_case(a_write())) is None

@@ -6,7 +6,7 @@ it and it is up, then the validating one, then the store, which moves the resour
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,17 +15,15 @@ from glasswarden.kube.objects import annotations_of, labels_of, metadata_of
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import OpenGrants, notes_of
 from glasswarden.policy.breakglass.tokens import Stamp
-from glasswarden.policy.decide import decide
-from glasswarden.policy.decision import Decision
+from glasswarden.policy.case import Case
 from glasswarden.policy.policy import Policy
-from glasswarden.policy.stamping import marks_for
+from glasswarden.policy.stamping import annotations_for
 from glasswarden.policy.types import Actor, Operation
-from glasswarden.policy.write import Write
 from tests.policy.breakglass.builders import RING
-from tests.policy.builders import NOW
+from tests.policy.builders import NOW, Answered, answered
 from tests.webhook.builders import FLUX_LABELS, Object
-from webhook.context import Tally, grantee_of
-from webhook.mutation import patch_of, signed_marks
+from webhook.context import Tally, recipient_of
+from webhook.mutation import patch_of, sign_annotations
 from webhook.review import Options, Request, Resource, UserInfo
 from webhook.write_builder import write_of
 
@@ -84,11 +82,11 @@ class Server:
         """Return the grant that is in force on the object."""
         obj = self.objects[name]
         notes = notes_of(obj, self.ring)
-        return notes.live(self.policy.cluster, metadata_of(obj)["uid"], self.now)
+        return notes.live_grant(self.policy.cluster, metadata_of(obj)["uid"], self.now)
 
     def annotate(
         self, actor: Actor, texts: Texts | None = None, name: str = "web", **more: str | None
-    ) -> Decision:
+    ) -> Answered:
         """Write annotations of ours, and nothing else."""
         return self.update(actor, name, texts={**(texts or {}), **more})
 
@@ -102,7 +100,7 @@ class Server:
         labels: Mapping[str, str | None] | None = None,
         dry_run: bool = False,
         manager: str = "kubectl-edit",
-    ) -> Decision:
+    ) -> Answered:
         """Update an object, or apply to it as one of `APPLIERS`; return the verdict."""
         old = self.objects[name]
         new = copy.deepcopy(old)
@@ -115,7 +113,7 @@ class Server:
             _take(new, manager, annotations_of(old))
         return self._submit(actor, new, dry_run=dry_run, manager=manager)
 
-    def disown(self, actor: Actor, name: str = "web") -> Decision:
+    def disown(self, actor: Actor, name: str = "web") -> Answered:
         """Wipe who owns which field, as anybody can; return the verdict."""
         new = copy.deepcopy(self.objects[name])
         new["metadata"].pop("managedFields", None)
@@ -123,7 +121,7 @@ class Server:
 
     def _submit(
         self, actor: Actor, new: Object, *, dry_run: bool = False, manager: str = "kubectl-edit"
-    ) -> Decision:
+    ) -> Answered:
         old = self.objects[new["metadata"]["name"]]
         request = _request(Operation.UPDATE, actor, old, new, dry_run=dry_run, manager=manager)
         if self.up and self._is_asked(old, new):
@@ -135,14 +133,14 @@ class Server:
             self.put(new)
         return decision
 
-    def delete(self, actor: Actor, name: str = "web") -> Decision:
+    def delete(self, actor: Actor, name: str = "web") -> Answered:
         """Delete an object; return the verdict."""
         decision = self._decide(_request(Operation.DELETE, actor, self.objects[name], None))
         if decision.allowed:
             del self.objects[name]
         return decision
 
-    def scale(self, actor: Actor, replicas: int, name: str = "web") -> Decision:
+    def scale(self, actor: Actor, replicas: int, name: str = "web") -> Answered:
         """Scale an object through its subresource; return the verdict."""
         parent = self.objects[name]
         old, new = ({"spec": {"replicas": n}} for n in (parent["spec"]["replicas"], replicas))
@@ -164,28 +162,29 @@ class Server:
         return not (marks.isdisjoint(annotations_of(old)) and marks.isdisjoint(annotations_of(new)))
 
     def _mutate(self, request: Request, new: Object) -> None:
-        write = self._write(request)
+        case = self._case(request)
         self._version += 1
-        marks = marks_for(write, self.policy, self.now, f"grant-{self._version}")
-        for edit in patch_of(new, signed_marks(marks, self.ring, self.now), write):
+        annotations = annotations_for(case, f"grant-{self._version}")
+        signed = sign_annotations(annotations, self.ring, self.now)
+        for edit in patch_of(new, signed, case.write):
             _apply(new, edit)
 
-    def _decide(self, request: Request, parent: Object | None = None) -> Decision:
-        write = self._write(request, parent)
-        decision = decide(write, self.policy, self.now)
-        if decision.allowed and not write.dry_run:
-            self.tally.note(decision.grant, write)
+    def _decide(self, request: Request, parent: Object | None = None) -> Answered:
+        case = self._case(request, parent)
+        decision = answered(case)
+        if decision.allowed and not case.write.dry_run:
+            self.tally.note(decision.grant, case.write)
         return decision
 
-    def _write(self, request: Request, parent: Object | None = None) -> Write:
+    def _case(self, request: Request, parent: Object | None = None) -> Case:
         subject = parent or request.old_object or {}
         namespace = self.objects.get(metadata_of(subject).get("namespace", ""))
         write = write_of(request, self.policy, parent, ring=self.ring, namespace=namespace)
-        person = grantee_of(write, self.policy, self.now)
+        case = Case(write, self.policy, self.now)
+        person = recipient_of(case)
         if person is None:
-            return write
-        open_ = self.open or self.tally.count(person, write, self.now)
-        return replace(write, glass=replace(write.glass, open=open_))
+            return case
+        return case.with_open_grants(self.open or self.tally.count(person, write, self.now))
 
 
 def a_server(policy: Policy) -> Server:

@@ -12,8 +12,8 @@ import pytest
 from glasswarden.keys.ring import Key, Ring
 from glasswarden.kube.hold import LAST_APPLIED
 from glasswarden.policy.breakglass.annotations import OpenGrants
-from glasswarden.policy.breakglass.tokens import Act, issue
-from glasswarden.policy.decision import Clause, Decision
+from glasswarden.policy.breakglass.tokens import Act, issue_stamp
+from glasswarden.policy.decision import Clause
 from glasswarden.policy.types import Actor
 from tests.policy.breakglass.builders import (
     KEY,
@@ -24,7 +24,7 @@ from tests.policy.breakglass.builders import (
     SECOND,
     a_stamp,
 )
-from tests.policy.builders import DEVELOPER, FLUX_CONTROLLER, NOW, a_policy
+from tests.policy.builders import DEVELOPER, FLUX_CONTROLLER, NOW, Answered, a_policy
 from tests.webhook.model import Server, a_server
 
 POLICY = """
@@ -59,14 +59,14 @@ def server() -> Server:
     return a_server(a_policy(POLICY))
 
 
-def granted(decision: Decision) -> Act | None:
+def granted(decision: Answered) -> Act | None:
     """Return what the write did with a grant, if it was allowed by one."""
     assert decision.allowed, decision.message
     assert decision.clause is Clause.BREAKGLASS
     return decision.grant.act if decision.grant else None
 
 
-def refused(decision: Decision) -> str:
+def refused(decision: Answered) -> str:
     assert not decision.allowed
     return decision.message
 
@@ -616,18 +616,18 @@ class TestForgery:
         assert "it was issued for another object" in message
 
     def test_stamp_of_another_cluster_is_denied(self, server: Server) -> None:
-        token = issue(a_stamp(cluster="staging", version="102"), RING, NOW)
+        token = issue_stamp(a_stamp(cluster="staging", version="102"), RING, NOW)
         assert "it was issued in another cluster" in forged(server, token)
 
     def test_stamp_of_another_person_is_denied(self, server: Server) -> None:
         version = server.objects["web"]["metadata"]["resourceVersion"]
-        token = issue(a_stamp(version=version), RING, NOW)
+        token = issue_stamp(a_stamp(version=version), RING, NOW)
         assert "it was issued to somebody else" in forged(server, token, OUTSIDER)
 
     def test_expired_stamp_is_denied(self, server: Server) -> None:
         version = server.objects["web"]["metadata"]["resourceVersion"]
         expires = NOW - timedelta(seconds=1)
-        token = issue(a_stamp(version=version, start=NOW, expires=expires), RING, NOW)
+        token = issue_stamp(a_stamp(version=version, start=NOW, expires=expires), RING, NOW)
         assert "it has expired" in forged(server, token)
 
     def test_edited_stamp_is_denied(self, server: Server) -> None:
@@ -638,7 +638,7 @@ class TestForgery:
     def test_stamp_of_an_unknown_key_is_denied(self, server: Server) -> None:
         version = server.objects["web"]["metadata"]["resourceVersion"]
         foreign = Ring([Key("20260202T000000Z", b"f" * 32, NOW)])
-        token = issue(a_stamp(version=version), foreign, NOW)
+        token = issue_stamp(a_stamp(version=version), foreign, NOW)
         assert "its key is not known, or was revoked" in forged(server, token)
 
     def test_text_that_is_no_token_is_denied(self, server: Server) -> None:

@@ -3,9 +3,8 @@
 import pytest
 
 from glasswarden.policy.breakglass.tokens import Act
-from glasswarden.policy.decision import Decision
 from tests.policy.breakglass.builders import OUTSIDER, RESPONDER, SECOND
-from tests.policy.builders import FLUX_CONTROLLER, a_policy
+from tests.policy.builders import FLUX_CONTROLLER, Answered, a_policy
 from tests.webhook.model import Server, a_server
 from tests.webhook.test_breakglass import ASK, MORE, POLICY, granted, refused
 
@@ -27,7 +26,7 @@ def expired(server: Server, name: str = "web") -> str:
     return live.id
 
 
-def settled(decision: Decision) -> tuple[str, str]:
+def settled(decision: Answered) -> tuple[str, str]:
     """Return of which grant what was recorded."""
     assert granted(decision) is Act.SETTLED
     assert decision.recorded

@@ -12,7 +12,7 @@ import pytest
 
 from glasswarden.keys.folder import new_key
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.tokens import issue, read
+from glasswarden.policy.breakglass.tokens import issue_stamp, read_stamp
 from tests.ledger.builders import KEYS
 from tests.policy.breakglass.builders import a_stamp
 from tests.policy.builders import NOW
@@ -37,7 +37,7 @@ def reviews(keys: GrantKeys) -> list[bytes]:
     asked["metadata"]["annotations"] = dict(ASK)
     stamped = a_deployment(replicas=3)
     stamp = a_stamp(actor="developer", actor_uid="", rule="all", expires=NOW + timedelta(days=9999))
-    stamped["metadata"]["annotations"] = {**ASK, names.GRANT: issue(stamp, keys.ring, NOW)}
+    stamped["metadata"]["annotations"] = {**ASK, names.GRANT: issue_stamp(stamp, keys.ring, NOW)}
     used = json.loads(json.dumps(stamped)) | {"spec": {"replicas": 6}}
     pairs = [(bare, asked), (stamped, used), (stamped, a_deployment(replicas=3)), (bare, stamped)]
     return [as_review(a_request(oldObject=old, object=new)) for old, new in pairs]
@@ -75,7 +75,7 @@ async def tried(rules: Rules, reader: Reader) -> dict[str, int]:
                   and "value" in each]  # fmt: skip
         seen["stamped" if stamps else "passed"] += 1
         for token in stamps:
-            stamp = read(token, reader.keys.ring)
+            stamp = read_stamp(token, reader.keys.ring)
             assert stamp.actor == "developer", body
     return seen
 

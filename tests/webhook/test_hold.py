@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.tokens import Stamp, issue, read
+from glasswarden.policy.breakglass.tokens import Stamp, issue_stamp, read_stamp
 from tests.json_patches import apply_patch
 from tests.policy.breakglass.builders import RING, a_stamp
 from tests.policy.builders import FLUX_CONTROLLER, a_policy
@@ -33,7 +33,7 @@ def a_live_stamp(**differing: Any) -> Stamp:  # noqa: ANN401 - any field of a st
 def live(stamp: Stamp) -> Object:
     """Return Flux's Deployment, scaled to 9 under a grant."""
     obj = a_deployment(replicas=9)
-    token = issue(stamp, RING, datetime.now(UTC))
+    token = issue_stamp(stamp, RING, datetime.now(UTC))
     notes = {names.REASON: "checkout is down", names.GRANT: token, "example.com/own": "yes"}
     obj["metadata"] |= {"resourceVersion": "77", "annotations": notes}
     return obj
@@ -60,7 +60,7 @@ def stored(old: Object, new: Object, **differing: Any) -> Object:  # noqa: ANN40
 
 
 def stamp_on(obj: Object) -> Stamp:
-    return read(obj["metadata"]["annotations"][names.GRANT], RING)
+    return read_stamp(obj["metadata"]["annotations"][names.GRANT], RING)
 
 
 @pytest.mark.parametrize("dry_run", [False, True], ids=["in earnest", "dry run"])

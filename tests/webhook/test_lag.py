@@ -12,7 +12,7 @@ import pytest
 
 from glasswarden.keys.folder import new_key
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.tokens import issue
+from glasswarden.policy.breakglass.tokens import issue_stamp
 from tests.cluster.retries import eventually
 from tests.ledger.builders import KEYS
 from tests.policy.breakglass.builders import a_stamp
@@ -77,7 +77,7 @@ class Desk:
     def grant(self, **differing: str) -> Object:
         """Return the annotations of a grant."""
         stamp = a_stamp(actor="developer", actor_uid="", rule="all", **differing)
-        return {names.REASON: "checkout is down", names.GRANT: issue(stamp, self.ring, NOW)}
+        return {names.REASON: "checkout is down", names.GRANT: issue_stamp(stamp, self.ring, NOW)}
 
     async def validated(self, **request: Any) -> tuple[bool, int]:  # noqa: ANN401 - of a request
         """Return whether a write passes once all is in memory, and how much was read for it."""

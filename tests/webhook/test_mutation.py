@@ -10,7 +10,7 @@ import pytest
 
 from glasswarden.keys.folder import new_key
 from glasswarden.policy.breakglass import names
-from glasswarden.policy.breakglass.tokens import read
+from glasswarden.policy.breakglass.tokens import read_stamp
 from tests.policy.builders import NOW
 from tests.webhook.builders import a_deployment, a_review
 from webhook.context import Reader
@@ -54,7 +54,7 @@ def test_a_request_is_stamped_by_a_json_patch(mutation: Mutation) -> None:
         "add",
         "/metadata/annotations/breakglass.glasswarden.io~1grant",
     )
-    stamp = read(edit["value"], mutation.reader.keys.ring)
+    stamp = read_stamp(edit["value"], mutation.reader.keys.ring)
     assert (stamp.actor, stamp.uid, stamp.version, stamp.held) == (
         "developer",
         "0b6f9e0c",

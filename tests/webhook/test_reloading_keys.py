@@ -7,7 +7,7 @@ import pytest
 
 from glasswarden.keys.folder import KeysUnreadable, new_key
 from glasswarden.keys.ring import Ring
-from glasswarden.policy.breakglass.tokens import KeyUnknown, issue, read
+from glasswarden.policy.breakglass.tokens import KeyUnknown, issue_stamp, read_stamp
 from tests.policy.breakglass.builders import a_stamp
 from tests.policy.builders import NOW
 from webhook.reloading import PREFIX, GrantKeys
@@ -25,22 +25,22 @@ def test_two_replicas_accept_each_others_stamps_while_keys_rotate(tmp_path: Path
     later = NOW + timedelta(minutes=5)
     newer = new_key(tmp_path, PREFIX, later)
     one.refresh()
-    before = issue(a_stamp(), one.ring, later - timedelta(seconds=1))
-    assert read(before, other.ring) == a_stamp()  # it does not sign before everybody has it
+    before = issue_stamp(a_stamp(), one.ring, later - timedelta(seconds=1))
+    assert read_stamp(before, other.ring) == a_stamp()  # it does not sign before everybody has it
     other.refresh()
-    after = issue(a_stamp(), one.ring, later)
+    after = issue_stamp(a_stamp(), one.ring, later)
     assert f".{newer.id}." in after
-    assert read(after, other.ring) == read(before, other.ring) == a_stamp()
+    assert read_stamp(after, other.ring) == read_stamp(before, other.ring) == a_stamp()
 
 
 def test_stamp_of_a_deleted_key_is_rejected(tmp_path: Path) -> None:
     key = new_key(tmp_path, PREFIX, NOW)
     keys = GrantKeys(tmp_path)
-    token = issue(a_stamp(), keys.ring, NOW)
+    token = issue_stamp(a_stamp(), keys.ring, NOW)
     (tmp_path / f"{PREFIX}-{key.id}.key").unlink()
     keys.refresh()
     with pytest.raises(KeyUnknown):
-        read(token, keys.ring)
+        read_stamp(token, keys.ring)
 
 
 def test_broken_file_keeps_the_previous_keys(tmp_path: Path) -> None:

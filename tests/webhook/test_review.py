@@ -82,8 +82,8 @@ def test_malformed_review_is_rejected(body: bytes) -> None:
 
 
 def test_a_denial_is_answered_as_forbidden() -> None:
-    decision = Decision(Verdict.DENY, Clause.GUARD, message="no")
-    review = json.loads(answer("u-1", decision, {"record": "r-1"}))
+    decision = Decision(Verdict.DENY, Clause.GUARD)
+    review = json.loads(answer("u-1", decision, {"record": "r-1"}, message="no"))
     assert review == {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from glasswarden.audit.event import Event
+from glasswarden.policy.messages import render_denial
 from glasswarden.policy.policy import DEFAULT
 from tests.audit.builders import audit_event
 from tests.policy.builders import a_policy
@@ -108,5 +109,5 @@ def test_past_write_is_decided_at_its_own_time() -> None:
         )
         [_, outcome] = simulate([first, edit], policy)
         assert isinstance(outcome, Judged)
-        told.append("To break the glass" in outcome.decision.message)
+        told.append("To break the glass" in render_denial(outcome.decision, outcome.case))
     assert told == [False, True]

@@ -14,6 +14,7 @@ from glasswarden.kube.verbs import inferred_verb
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, Cut, new_id
 from glasswarden.policy.breakglass.tokens import GrantUse
+from glasswarden.policy.case import Case
 from glasswarden.policy.decision import Decision
 from glasswarden.policy.policy import Policy
 from glasswarden.policy.write import Write
@@ -38,15 +39,10 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def entry_of(
-    request: Request,
-    write: Write,
-    decision: Decision,
-    policy: Policy,
-    masks: Masks,
-    now: datetime,
-    random: bytes,
+    request: Request, case: Case, decision: Decision, masks: Masks, random: bytes
 ) -> Attempt:
-    """Return the ledger's entry for *write*; *random* sets it apart from others of that instant."""
+    """Return the ledger's entry for *case*; *random* sets it apart from others of that instant."""
+    write, policy, now = case.write, case.policy, case.now
     ref, owner = write.target, write.owner
     old, new = request.old_object or {}, request.object or {}
     manager_operation = next((change.operation for change in write.changes), "")

@@ -1,16 +1,11 @@
-"""What break-glass has written on an object: the annotations as they stand, their tokens read.
+"""What break-glass has written on an object: its annotations, with their tokens verified.
 
-Tokens that somebody declares, in Git or by hand, in place of the webhook: they never count.
+A token that somebody declares, in Git or by hand, in place of the webhook never counts. The webhook
+writes a token after the API server has recorded who owns which field, so no field manager ever owns
+one of its tokens. A reconciler applies whatever is in Git, an old token as well, and while the
+mutating webhook is unavailable nothing removes it: but then the reconciler owns it.
 
-The webhook writes a token after the API server has put down who owns which field, so nobody ever
-owns one of its tokens. A reconciler brings from Git whatever is there, an old token as well, and
-while the mutating webhook is away nothing takes that off: but then it is the reconciler's.
-
-What a token says, unproven: for showing to a person, never for a decision.
-
-What became of the changes under a grant, as people write it when it ends, or later.
-
-Moments, as messages about grants say them.
+`decode_unverified` reads a token without its keys, to show it to a person: never for a decision.
 """
 
 import base64
@@ -30,18 +25,18 @@ from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata
 from glasswarden.kube.paths import Key
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.tokens import (
-    Petition,
+    GrantRequest,
     Stamp,
     TokenInvalid,
-    flaw,
-    read,
-    read_petition,
-    waits,
+    find_flaw,
+    is_waiting,
+    read_request,
+    read_stamp,
 )
 
 TOKENS: Final = (names.GRANT, names.REQUEST)
 
-WHY: Final = "it was applied, from Git or by hand: leave it out of what is applied"
+DECLARED: Final = "it was applied, from Git or by hand: leave it out of what is applied"
 """Why such a token does not count."""
 
 
@@ -70,7 +65,7 @@ def _owns(entry: Entry, name: str) -> bool:
 
 
 def _is_last_applied(name: str, obj: Object) -> bool:
-    """Tell whether a client-side apply brought the very token; an older one was replaced since."""
+    """Return whether a client-side apply set this very token, and not one replaced since."""
     found = annotations_of(obj)
     text = found.get(LAST_APPLIED)
     if not isinstance(text, str) or name not in text:
@@ -88,7 +83,7 @@ T = TypeVar("T")
 class Unreadable:
     """A token that does not count, and why."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +93,7 @@ class Notes:
     texts: Mapping[str, str] = field(default_factory=dict)
     """Our annotations, by their full names."""
     grant: Stamp | Unreadable | None = None
-    petition: Petition | Unreadable | None = None
+    request: GrantRequest | Unreadable | None = None
     active: bool = False
     """Whether the label of a Namespace with a grant is there."""
     declared: frozenset[str] = frozenset()
@@ -110,28 +105,28 @@ class Notes:
         """Return the annotation's text, or nothing."""
         return self.texts.get(name)
 
-    def live(self, cluster: str, uid: str, now: datetime) -> Stamp | None:
+    def live_grant(self, cluster: str, uid: str, now: datetime) -> Stamp | None:
         """Return the grant that is in force on the object, if one is.
 
         It counts only beside its reason: taking that off ends it, whether or not the webhook was
         there to clear up.
         """
-        stamp = self.counted()
-        return None if stamp is None or flaw(stamp, cluster, uid, now) else stamp
+        stamp = self.valid_stamp()
+        return None if stamp is None or find_flaw(stamp, cluster, uid, now) else stamp
 
-    def counted(self) -> Stamp | None:
+    def valid_stamp(self) -> Stamp | None:
         """Return the genuine stamp beside its reason, in force or not."""
         stamp = self.grant
         if not isinstance(stamp, Stamp) or stamp.trial or names.GRANT in self.declared:
             return None
         return stamp if stamp.namespace or names.REASON in self.texts else None
 
-    def waiting(self, cluster: str, uid: str, now: datetime) -> Petition | None:
+    def waiting_request(self, cluster: str, uid: str, now: datetime) -> GrantRequest | None:
         """Return the request that waits for approval on the object, if one does."""
-        petition = self.petition
-        if not isinstance(petition, Petition) or petition.trial or names.REQUEST in self.declared:
+        request = self.request
+        if not isinstance(request, GrantRequest) or request.trial or names.REQUEST in self.declared:
             return None
-        return petition if waits(petition, cluster, uid, now) else None
+        return request if is_waiting(request, cluster, uid, now) else None
 
 
 NONE: Final = Notes()
@@ -155,28 +150,34 @@ class Glass:
     version: str = ""
     """The resourceVersion of the object before."""
     namespace: Notes = NONE
-    """What stands on the Namespace that the object is in."""
+    """What is on the Namespace that the object is in."""
     namespace_uid: str = ""
     namespace_unknown: bool = False
-    """Whether nobody could tell what stands on it: as good as nothing, but to end a hold."""
+    """Whether it is unknown what is on it: as good as nothing, but to end a hold."""
     scaled: bool = False
     """Of a deletion under the Namespace's grant: whether the object was scaled meanwhile, which
     leaves no stamp on it."""
     open: OpenGrants = OpenGrants()
+
+    @property
+    def differs(self) -> bool:
+        """Whether the write changes anything of it."""
+        # Most writes have nothing to do with break-glass, and one and the same empty notes.
+        return self.before is not self.after and self.before != self.after
 
 
 EMPTY: Final = Glass()
 
 
 def has_notes(obj: Object | None) -> bool:
-    """Tell, at little cost, whether anything of ours stands on *obj*."""
+    """Return, at little cost, whether anything of ours is on *obj*."""
     if obj is None:
         return False
     return not names.ANNOTATIONS.isdisjoint(annotations_of(obj)) or _is_active(obj)
 
 
 def notes_of(obj: Object | None, ring: Ring) -> Notes:
-    """Return what stands on *obj*."""
+    """Return what of ours is on *obj*."""
     if obj is None:
         return NONE
     owned = owned_tokens(obj)
@@ -186,8 +187,8 @@ def notes_of(obj: Object | None, ring: Ring) -> Notes:
     texts = {name: str(found[name]) for name in names.ANNOTATIONS if name in found}
     return Notes(
         texts,
-        _read(texts.get(names.GRANT), read, ring),
-        _read(texts.get(names.REQUEST), read_petition, ring),
+        _read(texts.get(names.GRANT), read_stamp, ring),
+        _read(texts.get(names.REQUEST), read_request, ring),
         _is_active(obj),
         declared_tokens(obj),
         owned,
@@ -229,7 +230,7 @@ def _read(token: str | None, reader: Callable[[str, Ring], T], ring: Ring) -> T 
         return Unreadable(str(error))
 
 
-def peek(token: object, content: type[T]) -> T | None:
+def decode_unverified(token: object, content: type[T]) -> T | None:
     """Return what *token* holds, or none where it holds nothing of that kind."""
     if not isinstance(token, str):
         return None
@@ -259,11 +260,11 @@ def parse_outcome(text: str) -> Outcome | None:
     return Outcome(word, grant) if word in WORDS else None
 
 
-def no_outcome(text: str) -> str:
-    """Return why *text* is refused."""
+def describe_invalid_outcome(text: str) -> str:
+    """Return why *text* is no outcome."""
     return f"the outcome {text!r} is none of {', '.join(sorted(WORDS))}"
 
 
-def moment(when: datetime | None) -> str:
+def render_time(when: datetime | None) -> str:
     """Return *when* to the second, in UTC."""
     return f"{when:%Y-%m-%d %H:%M:%S} UTC" if when else "now"

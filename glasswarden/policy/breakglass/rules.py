@@ -82,25 +82,25 @@ class Rule:
         return most.person is not None or most.namespace is not None
 
     def is_for(self, actor: Actor, now: datetime) -> bool:
-        """Tell whether *actor* may ask by this rule at this hour."""
+        """Return whether *actor* may ask by this rule at this hour."""
         return actor in self.people and (self.hours is None or now in self.hours)
 
     def is_about(self, ref: Ref, owner: Owner | None, labels: Mapping[str, object]) -> bool:
-        """Tell whether a grant on the object can be had by this rule.
+        """Return whether a grant on the object can be had by this rule.
 
         A Namespace is in itself. A grant on it covers those of the objects in it that the rule is
         about: that is asked of each when it is written to.
         """
         if is_namespace(ref) and not self.document.namespace_wide:
             return False
-        return self.place.fits(placed(ref), owner, labels)
+        return self.place.fits(in_own_namespace(ref), owner, labels)
 
     def outlives(self, start: datetime, now: datetime) -> bool:
-        """Tell whether a grant that began at *start* is older than any by this rule may get."""
+        """Return whether a grant that began at *start* is older than any by this rule may get."""
         return now >= start + self.longest_ttl
 
     def closes(self, ref: Ref) -> bool:
-        """Tell whether objects of that kind stay closed."""
+        """Return whether objects of that kind stay closed."""
         return self.closed_kinds.fits(ref)
 
     def closed_by(self, changes: Sequence[Change]) -> PathPattern | None:
@@ -113,18 +113,18 @@ class Rule:
         return None
 
 
-def people_of(subjects: doc.BreakGlassRule | doc.Approval) -> str:
+def describe_people(subjects: doc.BreakGlassRule | doc.Approval) -> str:
     """Return who is meant, in words."""
     users = [f"user {name}" for name in subjects.users]
     return ", ".join([*users, *(f"group {name}" for name in subjects.groups)])
 
 
 def is_namespace(ref: Ref) -> bool:
-    """Tell whether *ref* is a Namespace."""
+    """Return whether *ref* is a Namespace."""
     return ref.kind == "Namespace" and not ref.group
 
 
-def placed(ref: Ref) -> Ref:
+def in_own_namespace(ref: Ref) -> Ref:
     """Return *ref* in its namespace, which of a Namespace is itself."""
     return replace(ref, namespace=ref.name) if is_namespace(ref) else ref
 

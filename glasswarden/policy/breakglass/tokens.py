@@ -1,21 +1,15 @@
-"""Signed values in an annotation: `base64url(JSON).key id.base64url(HMAC-SHA-256)`.
+"""Stamps and requests: signed values in annotations, verified with nothing but keys.
 
-What is signed begins with what the token is for, so one kind is never taken for another.
+A token is `base64url(JSON).key id.base64url(HMAC-SHA-256)`. What is signed begins with what the
+token is for, so one kind is never taken for another.
 
-The stamp: a grant as it stands on the object, signed, and checked with nothing but keys.
+A stamp is a grant on an object, issued only by the mutating webhook. The validating webhook allows
+a stamp that was not there before only if it was issued for the very version of the object that is
+written to (`is_fresh`): whatever is stored changes that version, so a stamp can be stored once, and
+neither a replay nor a copy ever counts. It holds the fields that were changed under the grant, as
+few paths as possible: an annotation has room for so many bytes, and no more.
 
-Issued only by the mutating webhook. The validating webhook lets a stamp that was not there before
-be stored only if it was issued for the very version of the object that is being written to
-(`is_fresh`): whatever is stored moves that version, so a stamp is good for being stored once, and
-neither a replay nor a copy ever counts.
-
-A request that waits for a second person: signed, so that what is approved is what was asked.
-
-The fields that were changed under a grant, as few paths as say it.
-
-They stand in the stamp, which stands in an annotation: so many bytes, and no more.
-
-What a record tells about a grant: which one, and what this write did with it.
+A request waits for a second person; it is signed so that what is approved is what was asked for.
 """
 
 import base64
@@ -137,17 +131,17 @@ class Flaw(StrEnum):
 _STAMPS: Final = Tokens("breakglass/grant/v1", Stamp)
 
 
-def issue(stamp: Stamp, ring: Ring, now: datetime) -> str:
+def issue_stamp(stamp: Stamp, ring: Ring, now: datetime) -> str:
     """Return *stamp* as a signed token; raise `NoKey` where nothing can sign."""
     return _STAMPS.issue(stamp, ring, now)
 
 
-def read(token: str, ring: Ring) -> Stamp:
+def read_stamp(token: str, ring: Ring) -> Stamp:
     """Return the stamp in *token*, or raise `TokenInvalid`."""
     return _STAMPS.read(token, ring)
 
 
-def flaw(stamp: Stamp, cluster: str, uid: str, now: datetime) -> Flaw | None:
+def find_flaw(stamp: Stamp, cluster: str, uid: str, now: datetime) -> Flaw | None:
     """Return why *stamp* is not a live grant on the object with *uid*, if it is not."""
     if stamp.cluster != cluster:
         return Flaw.OTHER_CLUSTER
@@ -158,20 +152,20 @@ def flaw(stamp: Stamp, cluster: str, uid: str, now: datetime) -> Flaw | None:
     return Flaw.EXPIRED if now >= stamp.expires else None
 
 
-def check(
+def check_stamp(
     stamp: Stamp, *, cluster: str, uid: str, actor: Actor, operation: GrantOperation, now: datetime
 ) -> Flaw | None:
     """Return why *stamp* does not let *actor* do *operation* to the object, if it does not."""
-    found = flaw(stamp, cluster, uid, now)
+    found = find_flaw(stamp, cluster, uid, now)
     if found is not None:
         return found
-    if not admits(stamp, actor):
+    if not is_grantee(stamp, actor):
         return Flaw.OTHER_PERSON
     return None if operation in stamp.operations else Flaw.OTHER_OPERATION
 
 
-def admits(stamp: Stamp, actor: Actor) -> bool:
-    """Tell whether *actor* is who was granted, or shares in it by a group."""
+def is_grantee(stamp: Stamp, actor: Actor) -> bool:
+    """Return whether *actor* is who was granted, or shares in it by a group."""
     if actor.name == stamp.actor:
         # A name that was deleted and made anew belongs to somebody else.
         return actor.uid == stamp.actor_uid
@@ -179,11 +173,11 @@ def admits(stamp: Stamp, actor: Actor) -> bool:
 
 
 def is_fresh(stamp: Stamp, version: str, *, trial: bool) -> bool:
-    """Tell whether *stamp* was issued for a write to the object at *version*, and in earnest."""
+    """Return whether *stamp* was issued for a write to the object at *version*, and in earnest."""
     return stamp.version == version != "" and stamp.trial == trial
 
 
-class Petition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class GrantRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who asks for what, and until when somebody may approve it."""
 
     id: str
@@ -206,34 +200,34 @@ class Petition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Made in a dry run."""
 
 
-_PETITIONS: Final = Tokens("breakglass/request/v1", Petition)
+_REQUESTS: Final = Tokens("breakglass/request/v1", GrantRequest)
 
 
-def issue_petition(petition: Petition, ring: Ring, now: datetime) -> str:
-    """Return *petition* as a signed token; raise `NoKey` where nothing can sign.
+def issue_request(request: GrantRequest, ring: Ring, now: datetime) -> str:
+    """Return *request* as a signed token; raise `NoKey` where nothing can sign.
 
     Its id stands in front, for whoever looks for it with plain kubectl.
     """
-    return f"{petition.id}:{_PETITIONS.issue(petition, ring, now)}"
+    return f"{request.id}:{_REQUESTS.issue(request, ring, now)}"
 
 
-def read_petition(token: str, ring: Ring) -> Petition:
-    """Return the petition in *token*, or raise `TokenInvalid`."""
+def read_request(token: str, ring: Ring) -> GrantRequest:
+    """Return the request in *token*, or raise `TokenInvalid`."""
     shown, _, signed = token.partition(":")
-    petition = _PETITIONS.read(signed, ring)
-    if petition.id != shown:
+    request = _REQUESTS.read(signed, ring)
+    if request.id != shown:
         raise SignatureWrong("it shows another id than was signed")
-    return petition
+    return request
 
 
 def digest_of(reason: str) -> str:
-    """Return what a petition keeps of a reason."""
+    """Return what a request keeps of a reason."""
     return hashlib.sha256(reason.encode()).hexdigest()[:16]
 
 
-def waits(petition: Petition, cluster: str, uid: str, now: datetime) -> bool:
-    """Tell whether *petition* is this object's, and can still be approved."""
-    return petition.cluster == cluster and petition.uid == uid != "" and now < petition.deadline
+def is_waiting(request: GrantRequest, cluster: str, uid: str, now: datetime) -> bool:
+    """Return whether *request* is this object's, and can still be approved."""
+    return request.cluster == cluster and request.uid == uid != "" and now < request.deadline
 
 
 MOST_BYTES: Final = 46 * 1024
@@ -249,7 +243,9 @@ class _Node:
     is_end: bool = False
 
 
-def merged(ref: Ref, held: Iterable[str], changes: Iterable[Change]) -> tuple[str, ...] | None:
+def merge_held_fields(
+    ref: Ref, held: Iterable[str], changes: Iterable[Change]
+) -> tuple[str, ...] | None:
     """Return *held* and the fields that *changes* to *ref* are about, none inside another.
 
     None where a stamp has no room for them.

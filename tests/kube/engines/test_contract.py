@@ -36,6 +36,7 @@ from glasswarden.kube.paths import path_of
 from glasswarden.policy.decide import Explanation
 from glasswarden.policy.decision import Clause, Verdict
 from glasswarden.policy.load import document_schema, parse_document
+from glasswarden.policy.messages import render_denial, render_warnings
 from glasswarden.policy.policy import Policy
 from glasswarden.setup.proposal import propose
 from glasswarden.setup.survey import Survey, survey
@@ -162,9 +163,10 @@ class TestGuard:
 
     @every_engine
     def test_a_direct_write_is_denied_in_its_name(self, engine: Engine) -> None:
-        decision = edited(engine).decision
+        found = edited(engine)
+        decision = found.decision
         assert (decision.verdict, decision.clause) == (Verdict.DENY, Clause.GUARD)
-        assert f"is managed by {engine.title}" in decision.message
+        assert f"is managed by {engine.title}" in render_denial(decision, found.case)
 
     @every_engine
     def test_its_controller_is_trusted(self, engine: Engine) -> None:
@@ -181,7 +183,9 @@ class TestGuard:
         for old in steering(engine, spec={"suspend": False}):
             found = answered(engine, old, old | {"spec": {"suspend": True}})
             assert found.decision.clause is Clause.GUARD
-            assert f"tells {engine.title} what to do" in found.decision.warnings[0]
+            assert (
+                f"tells {engine.title} what to do" in render_warnings(found.decision, found.case)[0]
+            )
 
     @every_engine
     def test_nor_are_its_switches(self, engine: Engine) -> None:

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from glasswarden.kube.objects import Ref
-from glasswarden.policy.requests import rule_for
+from glasswarden.policy.requests import rule_of
 from glasswarden.policy.types import Actor
 from tests.policy.breakglass.builders import LEAD, OUTSIDER, RESPONDER
-from tests.policy.builders import ARGOCD, NOW, a_policy, a_write
+from tests.policy.builders import ARGOCD, NOW, a_case, a_policy, a_write
 
 NIGHTS = """
 breakGlass:
@@ -24,7 +24,7 @@ breakGlass:
 
 def chosen(rules: str, actor: Actor = RESPONDER, now: datetime = NOW, **differing: object) -> str:
     policy = a_policy(f"breakGlass: {{rules: [{rules}]}}" if "breakGlass" not in rules else rules)
-    rule = rule_for(a_write(actor=actor, **differing), policy, now)
+    rule = rule_of(a_case(a_write(actor=actor, **differing), policy, now))
     return rule.name if rule else "none"
 
 

@@ -16,10 +16,10 @@ from glasswarden.policy.breakglass.tokens import (
     TokenInvalid,
     TokenMalformed,
     Tokens,
-    check,
+    check_stamp,
     is_fresh,
-    issue,
-    read,
+    issue_stamp,
+    read_stamp,
 )
 from glasswarden.policy.types import Actor, GrantOperation
 from tests.policy.breakglass.builders import (
@@ -47,8 +47,8 @@ def edited(token: str, **content: object) -> str:
 class TestToken:
     def test_issued_stamp_is_read_back(self) -> None:
         stamp = a_stamp(held=("/spec/replicas", "/metadata/labels/a.b~1c"), groups=("responders",))
-        token = issue(stamp, RING, NOW)
-        assert read(token, RING) == stamp
+        token = issue_stamp(stamp, RING, NOW)
+        assert read_stamp(token, RING) == stamp
         assert token.isascii()
 
     @pytest.mark.parametrize(
@@ -67,43 +67,43 @@ class TestToken:
     )
     def test_edited_token_is_rejected(self, content: dict[str, object]) -> None:
         with pytest.raises(SignatureWrong):
-            read(edited(issue(a_stamp(), RING, NOW), **content), RING)
+            read_stamp(edited(issue_stamp(a_stamp(), RING, NOW), **content), RING)
 
     def test_token_of_an_unknown_key_is_rejected(self) -> None:
         foreign = Ring([Key("20260202T000000Z", b"f" * 32, NOW)])
         with pytest.raises(KeyUnknown):
-            read(issue(a_stamp(), foreign, NOW), RING)
+            read_stamp(issue_stamp(a_stamp(), foreign, NOW), RING)
 
     def test_token_of_another_key_with_the_same_id_is_rejected(self) -> None:
         foreign = Ring([Key(KEY.id, b"f" * 32, NOW)])
         with pytest.raises(SignatureWrong):
-            read(issue(a_stamp(), foreign, NOW), RING)
+            read_stamp(issue_stamp(a_stamp(), foreign, NOW), RING)
 
     def test_token_of_a_revoked_key_is_rejected(self) -> None:
         newer = Key("20260301T110000Z", b"n" * 32, NOW - HOUR)
-        token = issue(a_stamp(), RING, NOW)
-        assert read(token, Ring([KEY, newer])) == a_stamp()
+        token = issue_stamp(a_stamp(), RING, NOW)
+        assert read_stamp(token, Ring([KEY, newer])) == a_stamp()
         with pytest.raises(KeyUnknown):
-            read(token, Ring([newer]))
+            read_stamp(token, Ring([newer]))
 
     @pytest.mark.parametrize("token", ["", "a.b", "a.b.c.d", "ä.b.c", "..", f"x.{KEY.id}.!", "\0"])
     def test_malformed_token_is_rejected(self, token: str) -> None:
         with pytest.raises(TokenInvalid):
-            read(token, RING)
+            read_stamp(token, RING)
 
     def test_token_of_another_purpose_is_rejected(self) -> None:
         other = Tokens("breakglass/request/v1", Stamp).issue(a_stamp(), RING, NOW)
         with pytest.raises(SignatureWrong):
-            read(other, RING)
+            read_stamp(other, RING)
 
     def test_signed_content_of_another_type_is_rejected(self) -> None:
         other = Tokens("breakglass/grant/v1", dict).issue({"id": "x"}, RING, NOW)
         with pytest.raises(TokenMalformed):
-            read(other, RING)
+            read_stamp(other, RING)
 
     def test_stamp_cannot_be_issued_without_a_key(self) -> None:
         with pytest.raises(NoKey):
-            issue(a_stamp(), Ring(), NOW)
+            issue_stamp(a_stamp(), Ring(), NOW)
 
 
 def checked(
@@ -112,7 +112,7 @@ def checked(
     operation: GrantOperation = GrantOperation.UPDATE,
     after: timedelta = timedelta(minutes=5),
 ) -> Flaw | None:
-    return check(
+    return check_stamp(
         stamp, cluster="default", uid=WEB.uid, actor=actor, operation=operation, now=NOW + after
     )
 
@@ -138,7 +138,7 @@ class TestCheck:
 
     def test_stamp_is_invalid_on_an_object_without_uid(self) -> None:
         arguments = {"actor": RESPONDER, "operation": GrantOperation.UPDATE, "now": NOW}
-        found = check(a_stamp(uid=""), cluster="default", uid="", **arguments)  # type: ignore[arg-type]
+        found = check_stamp(a_stamp(uid=""), cluster="default", uid="", **arguments)  # type: ignore[arg-type]
         assert found is Flaw.OTHER_OBJECT
 
     def test_stamp_expires_to_the_second(self) -> None:

@@ -6,9 +6,8 @@ import msgspec
 
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.record import Attempt
-from glasswarden.policy.policy import DEFAULT
 from tests.ledger.builders import MASKS
-from tests.policy.builders import NOW, a_change, a_write, decided
+from tests.policy.builders import a_case, a_change, a_write, decided
 from tests.webhook.builders import a_review
 from webhook.recording.entry import LARGEST_VALUE, LONGEST_EXTRA, MOST_CHANGES, MOST_EXTRA, entry_of
 from webhook.review import parse_review
@@ -17,7 +16,7 @@ from webhook.review import parse_review
 def entry(*, review: bytes | None = None, **differing: Any) -> Attempt:  # noqa: ANN401 - any field
     write = a_write(**differing)
     request = parse_review(review or a_review())
-    return entry_of(request, write, decided(write), DEFAULT, MASKS, NOW, b"0123456789")
+    return entry_of(request, a_case(write), decided(write), MASKS, b"0123456789")
 
 
 def test_absent_value_is_left_out() -> None:

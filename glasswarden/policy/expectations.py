@@ -1,5 +1,7 @@
 """Tests of a policy, written by its owners: reviews, and the verdicts that they expect.
 
+A file of them looks like this; nothing here reads files.
+
 policy: policy.yaml          # beside this file; the built-in rules without it
 cases:
 - name: a developer's edit is denied
@@ -14,6 +16,7 @@ from msgspec import Meta
 
 from glasswarden.policy.decide import Explanation
 from glasswarden.policy.decision import Clause, Verdict
+from glasswarden.policy.messages import render_denial, render_warnings
 from glasswarden.policy.types import Mode
 
 
@@ -29,7 +32,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Text that the message or a warning contains."""
 
 
-class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExpectedReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One review, with what is expected of the policy."""
 
     name: Annotated[str, Meta(min_length=1)]
@@ -40,17 +43,17 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """For a review of `scale`: the file with the object that is scaled."""
 
 
-class Cases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExpectationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file of cases."""
 
-    cases: Annotated[tuple[Case, ...], Meta(min_length=1)]
+    cases: Annotated[tuple[ExpectedReview, ...], Meta(min_length=1)]
     policy: str | None = None
 
 
-def disappointments(expected: Expectation, found: Explanation) -> list[str]:
+def find_mismatches(expected: Expectation, found: Explanation) -> list[str]:
     """Return in which ways *found* is not as *expected*."""
-    decision, owner = found.decision, found.write.owner
-    said = "\n".join([decision.message, *decision.warnings])
+    decision, case = found.decision, found.case
+    owner = case.write.owner
     rows = (
         ("verdict", expected.verdict, decision.verdict),
         ("clause", expected.clause, decision.clause),
@@ -63,6 +66,7 @@ def disappointments(expected: Expectation, found: Explanation) -> list[str]:
         for name, wanted, actual in rows
         if wanted is not None and wanted != actual
     ]
-    if expected.says is not None and expected.says not in said:
-        wrong.append(f"nothing says {expected.says!r}")
+    if expected.says is not None:
+        text = "\n".join([render_denial(decision, case), *render_warnings(decision, case)])
+        wrong += [] if expected.says in text else [f"nothing says {expected.says!r}"]
     return wrong
