@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from glasswarden.keys.folder import new_key
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.policy import case, decide, grants, holds, requests
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import OpenGrants
 from glasswarden.policy.case import Case, once_per_case
 from glasswarden.policy.requests import intent_of
+from glasswarden.policy.write import Source
 from tests.ledger.builders import KEYS
 from tests.policy.builders import NOW, a_case, a_write
 from tests.webhook.builders import Object, a_deployment, a_review
@@ -80,6 +82,13 @@ class Computations:
             self.counts[name] += 1
 
 
+class KnownSources:
+    """Knows where every application is described."""
+
+    def known(self, _owner: Owner) -> Source:
+        return Source("https://git.example/shop.git", "deploy", "main")
+
+
 class Desk:
     """Both webhooks, without an API server to read from."""
 
@@ -89,7 +98,13 @@ class Desk:
         new_key(folder, PREFIX, NOW)
         rules, reader = Rules(file), Reader(GrantKeys(folder))
         recorder = Recorder(InlineLink(Forgetful), "once", "test", KEYS)
-        self._admission = Admission(rules, recorder, reader=reader, clock=lambda: NOW)
+        self._admission = Admission(
+            rules,
+            recorder,
+            sources=KnownSources(),  # type: ignore[arg-type] # as far as it is used
+            reader=reader,
+            clock=lambda: NOW,
+        )
         self._mutation = Mutation(rules, reader, clock=lambda: NOW)
 
     def validate(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401 - any field of a request
@@ -131,6 +146,17 @@ def test_a_write_that_is_read_anew_is_a_new_case(tmp_path: Path) -> None:
     computed = Computations().of(desk.validate)
     assert computed.decisions == 2
     assert max(computed.counts.values()) == 2
+
+
+def test_a_known_git_address_is_named_without_deciding_again(tmp_path: Path) -> None:
+    desk, answers = Desk(tmp_path, "enforce", "somebody-else"), []
+    computed = Computations().of(lambda: answers.append(desk.validate()))
+    assert computed.decisions == 1
+    [answer] = answers
+    assert (
+        "Change it in https://git.example/shop.git at main, path deploy instead."
+        in answer["status"]["message"]
+    )
 
 
 def test_stamping_computes_each_value_once(tmp_path: Path) -> None:
