@@ -9,7 +9,7 @@ import pytest
 from correlator.attribution.link import Confidence, Link, State
 from correlator.episodes.episode import Episode, Term
 from correlator.finding import Incomplete
-from correlator.inspection.attribute import Causes
+from correlator.inspection.evidence import Evidence
 from correlator.service.model import Tools
 from correlator.service.passes import LONGEST, Passes, sighting_of
 from glasswarden.ledger.errors import LedgerUnavailable
@@ -33,8 +33,8 @@ def term(tools: Tools) -> Term:
 
 
 @pytest.fixture
-def causes(tools: Tools) -> Causes:
-    return Causes(tools.ledger, CLUSTER, DEFAULT, None)
+def evidence(tools: Tools) -> Evidence:
+    return Evidence(DEFAULT, tools.ledger, CLUSTER)
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def open_(tools: Tools) -> list[Episode]:
 
 
 def test_what_a_source_finds_is_opened(
-    tools: Tools, term: Term, causes: Causes, passes: Passes
+    tools: Tools, term: Term, evidence: Evidence, passes: Passes
 ) -> None:
-    passed = passes.run(term, causes, NOW)
+    passed = passes.run(term, evidence, NOW)
     [episode] = open_(tools)
     assert passed.open == (episode,)
     assert passed.changes.opened == (episode.last,)
@@ -63,11 +63,11 @@ def test_what_a_source_finds_is_opened(
 
 
 def test_a_source_that_fails_closes_nothing(
-    tools: Tools, term: Term, causes: Causes, passes: Passes, shop: Told
+    tools: Tools, term: Term, evidence: Evidence, passes: Passes, shop: Told
 ) -> None:
-    passes.run(term, causes, NOW)
+    passes.run(term, evidence, NOW)
     shop.broken = "git is away"
-    passed = passes.run(term, causes, NOW + MINUTE)
+    passed = passes.run(term, evidence, NOW + MINUTE)
     assert passed.failures == {"shop": "git is away"}
     [episode] = open_(tools)
     assert episode.last_seen == NOW
@@ -78,40 +78,40 @@ BROKEN = [Told(name="broken", broken="x"), Told(name="broken", crash=KeyError("a
 
 @pytest.mark.parametrize("broken", BROKEN, ids=["it says so", "it breaks"])
 def test_a_source_that_fails_does_not_cost_the_others(
-    tools: Tools, term: Term, causes: Causes, shop: Told, broken: Told
+    tools: Tools, term: Term, evidence: Evidence, shop: Told, broken: Told
 ) -> None:
-    passed = Passes([broken, shop], tools.history).run(term, causes, NOW)
+    passed = Passes([broken, shop], tools.history).run(term, evidence, NOW)
     assert len(open_(tools)) == 1
     assert [*passed.failures] == ["broken"]
 
 
 def test_a_ledger_that_is_away_costs_the_pass(
-    tools: Tools, term: Term, causes: Causes, shop: Told
+    tools: Tools, term: Term, evidence: Evidence, shop: Told
 ) -> None:
     away = Told(name="away", crash=LedgerUnavailable("the database is away"))
     with pytest.raises(LedgerUnavailable):
-        Passes([away, shop], tools.history).run(term, causes, NOW)
+        Passes([away, shop], tools.history).run(term, evidence, NOW)
 
 
 def test_what_could_not_be_looked_at_is_not_gone(
-    tools: Tools, term: Term, causes: Causes, passes: Passes, shop: Told
+    tools: Tools, term: Term, evidence: Evidence, passes: Passes, shop: Told
 ) -> None:
-    passes.run(term, causes, NOW)
+    passes.run(term, evidence, NOW)
     shop.findings = ()
     shop.incomplete = (Incomplete("Deployment (apps/v1)", "no right", kinds=("Deployment",)),)
-    passed = passes.run(term, causes, NOW + MINUTE)
+    passed = passes.run(term, evidence, NOW + MINUTE)
     assert len(open_(tools)) == 1
     assert passed.incomplete == shop.incomplete
     shop.incomplete = ()
-    passes.run(term, causes, NOW + 2 * MINUTE)
+    passes.run(term, evidence, NOW + 2 * MINUTE)
     assert open_(tools) == []
 
 
 def test_a_source_that_is_named_no_more_takes_its_findings_along(
-    tools: Tools, term: Term, causes: Causes, passes: Passes
+    tools: Tools, term: Term, evidence: Evidence, passes: Passes
 ) -> None:
-    passes.run(term, causes, NOW)
-    Passes([], tools.history).run(term, causes, NOW + MINUTE)
+    passes.run(term, evidence, NOW)
+    Passes([], tools.history).run(term, evidence, NOW + MINUTE)
     assert open_(tools) == []
 
 
