@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from correlator.audit.observed_write import lasting
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.manifests import Manifests
-from correlator.declared.read import fingerprint
+from correlator.declared.read import FollowedGit
 from correlator.detector.detect import Detector
 from correlator.detector.managers import applier_of
 from correlator.finding import Result
@@ -29,7 +29,7 @@ from correlator.sources.imports import IMPORTS
 from correlator.sources.ledger import Asked as DirectWrites
 from correlator.sources.ledger import read_ledger
 from glasswarden.cluster.client import ApiServer, ApiServerError
-from glasswarden.policy.policy import Policy
+from glasswarden.policy.policy import DEFAULT, Policy
 
 
 def _ignore(_: Progress) -> None:
@@ -98,7 +98,7 @@ class FollowedGitSource:
 
     def __init__(
         self,
-        git: GitFolder,
+        repository: FollowedGit,
         scope: InspectionScope,
         server: ApiServer,
         *,
@@ -108,12 +108,12 @@ class FollowedGitSource:
         read_revision: Callable[[], object] | None = None,
     ) -> None:
         """Follow; *read_revision* returns what changes when Git may declare something else."""
-        self.name = name or str(git)
+        self.name = name or f"--git {repository.address.place}"
         self.team = team
-        self.git = git
         self.scope = scope
+        self._repository = repository
         self._server = server
-        self._read_revision = read_revision or (lambda: fingerprint(git.address, git.path))
+        self._read_revision = read_revision or repository.read_revision
         self._evidence: Evidence | None = None
         self._follower = Follower(server, self._new_scan, self._fingerprint, on_change)
 
@@ -137,10 +137,9 @@ class FollowedGitSource:
         return self._read_revision(), self._evidence.policy if self._evidence else None
 
     def _new_scan(self) -> tuple[Scan, ClusterLive]:
-        evidence = self._evidence or Evidence()
+        policy = self._evidence.policy if self._evidence else DEFAULT
         live = ClusterLive(self._server, self.scope.live)
-        manifests = evidence.manifests(self.git)
-        return new_scan(manifests, live, evidence.policy, self.scope), live
+        return new_scan(self._repository.read(), live, policy, self.scope), live
 
 
 @dataclass(frozen=True, slots=True)

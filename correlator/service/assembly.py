@@ -60,8 +60,7 @@ def _tools(settings: Settings, read_policy: Callable[[], Policy]) -> Tools:
 
 def _sources(tools: Tools, on_change: Callable[[], None]) -> list[Source]:
     """Return what is asked in each pass; where two find the same, the first counts."""
-    poll = tools.settings.interval.total_seconds()
-    git = [new_git_source(each, tools.server, poll, on_change) for each in tools.settings.sources]
+    git = [new_git_source(each, tools, on_change) for each in tools.settings.sources]
     folder = tools.settings.audit
     audit = [AuditFolderSource(folder)] if folder is not None else []
     argocd = [argocd_core_source("argocd")] if tools.settings.argocd else []

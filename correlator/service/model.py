@@ -13,6 +13,9 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from correlator.declared.git import parse_address
+from correlator.declared.read import FollowedGit
+from correlator.declared.render import Release
 from correlator.episodes.episode import Changes, Episode, History, Term
 from correlator.finding import Finding, Incomplete
 from glasswarden.cluster.client import ApiServer
@@ -149,6 +152,19 @@ class Tools:
     """Returns the rules as the file has them now; raises `PolicyUnusable`."""
     masks: Masks | None = None
     """What hidden values are compared with; none where there are no keys."""
+    repositories: dict[str, FollowedGit] = field(default_factory=dict)
+    """By the name of the source; use `repository_of`."""
+
+    def repository_of(self, declares: Declares) -> FollowedGit:
+        """Return what follows the repository: one for all, so that it is rendered once."""
+        if declares.name not in self.repositories:
+            values = tuple(map(Path, declares.values))
+            release = Release(declares.app, declares.namespace, values)
+            address = parse_address(declares.git)
+            self.repositories[declares.name] = FollowedGit(
+                address, declares.path, release, declares.namespace
+            )
+        return self.repositories[declares.name]
 
 
 @dataclass(frozen=True, slots=True)

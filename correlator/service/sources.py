@@ -15,43 +15,33 @@ import structlog
 
 from correlator.audit.log import AuditLog
 from correlator.declared.errors import DeclaredUnreadable
-from correlator.declared.git import parse_address
-from correlator.declared.read import fingerprint
-from correlator.declared.render import Release
 from correlator.finding import Result
-from correlator.inspection.evidence import GitFolder, LiveUnavailable
+from correlator.inspection.evidence import LiveUnavailable
 from correlator.inspection.inspect import Pass, Source, SourceFailed
 from correlator.inspection.scope import InspectionScope
 from correlator.inspection.sources import FollowedGitSource
 from correlator.service import metrics
-from correlator.service.model import Declares
+from correlator.service.model import Declares, Tools
 from glasswarden.audit.files import Tail
-from glasswarden.cluster.client import ApiServer
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.policy.policy import Policy
 
 log = structlog.get_logger()
 
 
-def git_folder_of(declares: Declares) -> GitFolder:
-    """Return the folder that *declares* names, and the release that a chart is rendered as."""
-    release = Release(declares.app, declares.namespace, tuple(map(Path, declares.values)))
-    return GitFolder(parse_address(declares.git), declares.path, release)
-
-
 def new_git_source(
-    declares: Declares, server: ApiServer, poll_seconds: float, on_change: Callable[[], None]
+    declares: Declares, tools: Tools, on_change: Callable[[], None]
 ) -> FollowedGitSource:
-    """Return what follows one repository; it is asked for its revision every *poll_seconds*."""
-    git = git_folder_of(declares)
+    """Return what follows one repository; its revision is read once an interval at most."""
+    repository = tools.repository_of(declares)
     return FollowedGitSource(
-        git,
+        repository,
         InspectionScope(declares.app, declares.namespace),
-        server,
+        tools.server,
         name=declares.name,
         team=declares.team,
         on_change=on_change,
-        read_revision=Polled(lambda: fingerprint(git.address, git.path), poll_seconds),
+        read_revision=Polled(repository.read_revision, tools.settings.interval.total_seconds()),
     )
 
 

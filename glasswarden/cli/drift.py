@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import click
 
+from correlator.declared.read import FollowedGit
 from correlator.finding import Response, Result, result_as_json
 from correlator.inspection.evidence import Evidence, EvidenceOptions, GitFolder
 from correlator.inspection.inspect import NothingInspected, Source, SourceFailed, inspect
@@ -358,5 +359,7 @@ def _watch(options: Options, evidence: Evidence) -> None:
     if evidence.unopened:
         raise CannotInspect("; ".join(each.why for each in evidence.unopened))
     if evidence.git is not None:
-        source = FollowedGitSource(evidence.git, options.scope, evidence.server)
+        git = evidence.git
+        repository = FollowedGit(git.address, git.path, git.release)
+        source = FollowedGitSource(repository, options.scope, evidence.server)
         watch(evidence, source, options.scope, options.form)

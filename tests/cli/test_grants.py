@@ -196,7 +196,7 @@ def test_grants_of_several_clusters_are_not_looked_up_in_one(desk: Desk) -> None
 def test_filters(desk: Desk) -> None:
     other = act(9, "issued", name="db", grant="g2", grantee="lead", ticket="INC-7")
     desk.recorded(*ENDED, other)
-    for words in (["--ticket", "INC-7"], ["--actor", "lead"], ["--since", "15m"]):
+    for words in (["--ticket", "INC-7"], ["--actor", "lead"], ["--since", "25m"]):
         assert [each["id"] for each in desk.shown("--all", *words)] == ["g2"]
     assert [each["id"] for each in desk.shown("--overdue")] == ["g1"]
 
