@@ -1,21 +1,17 @@
-"""A finding: one field, or one object, that is not as Git says. All sources give this type.
-
-Which findings somebody asked for.
-"""
+"""A finding: one field, or one object, that is not as Git declares. All sources give this type."""
 
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from correlator.attribution.link import Link, State
+from correlator.attribution.link import Link
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.diff import Change
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.managed_fields import Entry
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, Path
-from glasswarden.policy.breakglass.rules import in_own_namespace
 from glasswarden.policy.policy import Policy
 
 HIDDEN: Final = "(hidden)"
@@ -296,44 +292,3 @@ def _as_json(value: Value) -> Any:  # noqa: ANN401 - any JSON value
 
 def _hidden(value: Value) -> Value:
     return ABSENT if value is ABSENT else HIDDEN
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """What counts; an empty part asks for nothing."""
-
-    app: str = ""
-    namespace: str = ""
-    kinds: tuple[str, ...] = ()
-    age: timedelta | None = None
-    unexplained: bool = False
-    """Only what the ledger was asked about and does not explain."""
-
-    def wants(self, ref: Ref) -> bool:
-        """Tell whether the object itself counts."""
-        wanted = {kind.lower() for kind in self.kinds}
-        names = {ref.kind.lower(), f"{ref.group}/{ref.kind}".lower()}
-        return (not self.namespace or in_own_namespace(ref).namespace in ("", self.namespace)) and (
-            not wanted or bool(names & wanted)
-        )
-
-    def chosen(self, result: Result) -> Result:
-        """Return the part of *result* that is about objects which count."""
-        return replace(
-            result, findings=tuple(each for each in result.findings if self.wants(each.ref))
-        )
-
-    def applied(self, result: Result, now: datetime) -> Result:
-        """Return the part of *result* that counts; what was not looked at always does."""
-        kept = tuple(each for each in result.findings if self._keeps(each, now))
-        return replace(result, findings=kept)
-
-    def _keeps(self, finding: Finding, now: datetime) -> bool:
-        # What nobody claims is declared with the rest of the application.
-        if self.app and finding.owner is not None and finding.owner.app != self.app:
-            return False
-        if self.unexplained and (finding.link is None or finding.link.state != State.UNEXPLAINED):
-            return False
-        # Drift of unknown age may be of any.
-        is_old = self.age is not None and finding.since is not None
-        return not is_old or now - (finding.since or now) <= (self.age or timedelta())

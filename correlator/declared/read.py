@@ -86,23 +86,20 @@ def rendered(path: Path, release: Release) -> Manifests:
 
 
 def lookup_in(manifests: Manifests, home: str = "") -> Lookup:
-    """Return a look into *manifests*; *home* is the namespace of those that name none.
+    """Return a lookup in *manifests*; *home* is the namespace of those that name none.
 
-    A version counts for nothing there: Git may declare an object in another one than it was written
-    in.
+    The version does not matter: Git may declare an object in another one than it was written in.
     """
-    by_name = {_name(_at_home(ref_of(each.manifest), home)): each for each in manifests.objects}
+    by_name = {_name(ref_of(each.manifest)): each for each in manifests.objects}
 
     def declared(ref: Ref) -> Object | None:
+        found = by_name.get(_name(ref))
         # A manifest may leave its namespace to whoever applies it.
-        found = by_name.get(_name(ref)) or by_name.get(_name(replace(ref, namespace="")))
+        if found is None and home in ("", ref.namespace):
+            found = by_name.get(_name(replace(ref, namespace="")))
         return found.manifest if found else None
 
     return declared
-
-
-def _at_home(ref: Ref, home: str) -> Ref:
-    return ref if ref.namespace else replace(ref, namespace=home)
 
 
 def _name(ref: Ref) -> tuple[str, str, str, str]:
@@ -111,7 +108,7 @@ def _name(ref: Ref) -> tuple[str, str, str, str]:
 
 @dataclass(slots=True)
 class FollowedGit:
-    """One repository. Nothing is read before somebody asks."""
+    """One repository, for all that ask about it. Nothing is read before that."""
 
     address: Address
     path: str = ""
@@ -122,6 +119,20 @@ class FollowedGit:
     _state: object = field(default=None, init=False)
     _lookup: Lookup | None = field(default=None, init=False)
     _fresh: bool = field(default=False, init=False)
+
+    def read_revision(self) -> object:
+        """Return what changes when something else may be declared. Raises `DeclaredUnreadable`."""
+        return fingerprint(self.address, self.path)
+
+    def read(self) -> Manifests:
+        """Return what is declared, rendered now; later lookups go by it.
+
+        Raises `DeclaredUnreadable`.
+        """
+        state = self.read_revision()
+        manifests = read_declared(self.address, self.path, self.release)
+        self._lookup, self._state, self._fresh = lookup_in(manifests, self.home), state, True
+        return manifests
 
     def expire(self) -> None:
         """Have the next question find out whether the repository has moved on."""
@@ -135,11 +146,7 @@ class FollowedGit:
             raise NotKnown(str(error)) from error
 
     def _current(self) -> Lookup:
-        if self._lookup is not None and self._fresh:
-            return self._lookup
-        state = fingerprint(self.address, self.path)
-        if self._lookup is None or state != self._state:
-            manifests = read_declared(self.address, self.path, self.release)
-            self._lookup, self._state = lookup_in(manifests, self.home), state
+        if self._lookup is None or (not self._fresh and self.read_revision() != self._state):
+            return lookup_in(self.read(), self.home)
         self._fresh = True
         return self._lookup

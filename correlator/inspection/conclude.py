@@ -1,9 +1,7 @@
-"""From what differs to what it means: who did it, what kind it is, and what may be shown of it.
+"""From what differs to what it means: who did it, which class it is, and what may be shown of it.
 
-One pass without Git: what other sources tell, and what stands around it in the cluster.
-
-Asked is only about what was found: the reconcilers of these objects, and the autoscalers where
-somebody's replicas differ.
+Only the reconcilers of the objects that were found are asked, and autoscalers only where replicas
+differ.
 """
 
 from collections.abc import Sequence
@@ -15,51 +13,68 @@ from correlator.finding import Finding, Result, in_order, joined, without_secret
 from correlator.linker import Linking, unlinked
 from correlator.live.autoscalers import autoscaled_in
 from correlator.live.source import Live
+from correlator.sources.argocd_people import naming
 from correlator.sources.grace_period import lasting
 from correlator.sources.reconcilers import reconcilers_of
+from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import Path, are_nested
 
 
-def concluded(
-    findings: Sequence[Finding], scene: Scene, linked: Linking = unlinked
+def conclude(
+    findings: Sequence[Finding], scene: Scene, linker: Linking = unlinked, live: Live | None = None
 ) -> tuple[Finding, ...]:
-    """Return *findings* linked, then classified; hidden values are compared first, then hidden."""
-    told = (classified(each, scene) for each in linked(findings))
-    return tuple(without_secrets(each, scene.policy) for each in told)
+    """Return *findings* linked, then classified; hidden values are compared first, then hidden.
+
+    With *live* state, findings also name the people behind Argo CD's server.
+    """
+    link = linker if live is None else naming(live, linker)
+    judged = (classified(each, scene) for each in link(findings))
+    return tuple(without_secrets(each, scene.policy) for each in judged)
 
 
-def passed(told: Result, live: Live, scene: Scene, linked: Linking = unlinked) -> Result:
-    """Return what was *told*, linked, classified and in order, with secrets hidden."""
-    owners = frozenset(each.owner for each in told.findings if each.owner is not None)
+def conclude_reported(
+    reported: Result,
+    live: Live,
+    scene: Scene,
+    linker: Linking = unlinked,
+    known: frozenset[Owner] = frozenset(),
+) -> Result:
+    """Return what another source *reported*, linked, classified and in order, with secrets hidden.
+
+    The reconcilers of the owners are asked too, except for *known*, which *scene* already covers.
+    """
+    owners = frozenset(each.owner for each in reported.findings if each.owner is not None) - known
     reconcilers = reconcilers_of(live, owners)
     reconcilers.ask_sources(live, owners, frozenset())
     behind, unasked = reconcilers.about(owners, frozenset())
-    scaled, unseen = autoscaled_in(live, told.findings)
+    scaled, unseen = autoscaled_in(live, reported.findings)
     around = replace(
         scene,
-        autoscaled=scaled,
-        ignores=tuple(each.why for each in reconcilers.ignores),
-        following=reconcilers.following(owners, frozenset(), scene.now),
+        autoscaled={**scene.autoscaled, **scaled},
+        ignores=(*scene.ignores, *(each.why for each in reconcilers.ignores)),
+        following={
+            **scene.following,
+            **reconcilers.following(owners, frozenset(), scene.now),
+        },
     )
-    lasts = Result(tuple(lasting(behind, scene.now)))
-    findings = sorted(beside(told, lasts).findings, key=in_order)
-    incomplete = dict.fromkeys((*told.incomplete, *unasked, *unseen))
-    return Result(concluded(findings, around, linked), tuple(incomplete), told.looked_for)
+    found = merge(reported, Result(tuple(lasting(behind, scene.now))))
+    findings = sorted(found.findings, key=in_order)
+    incomplete = dict.fromkeys((*reported.incomplete, *unasked, *unseen))
+    return Result(conclude(findings, around, linker, live), tuple(incomplete), reported.looked_for)
 
 
-def beside(one: Result, other: Result) -> Result:
-    """Return both as one; what both tell of the same field, *one* tells better."""
+def merge(one: Result, other: Result) -> Result:
+    """Return both as one; what both report of the same field is taken from *one*."""
     known: dict[Ref, list[Path]] = {}
     for each in one.findings:
         known.setdefault(_place(each.ref), []).append(each.field)
-    added = [
+    added = tuple(
         each
         for each in other.findings
         if not any(are_nested(path, each.field) for path in known.get(_place(each.ref), ()))
-    ]
-    looked_for = f"{one.looked_for}, or {other.looked_for}"
-    return replace(joined(one, Result(tuple(added), other.incomplete)), looked_for=looked_for)
+    )
+    return joined(one, replace(other, findings=added))
 
 
 def _place(ref: Ref) -> Ref:

@@ -7,14 +7,14 @@ orphans are only looked for then.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
 import structlog
 
 from correlator.classify.rule import Scene
-from correlator.finding import Finding, Result
+from correlator.finding import Result
 from correlator.inspection.scan import Key, Scan
 from correlator.linker import Linking, unlinked
 from correlator.live.cluster import ClusterLive
@@ -52,30 +52,33 @@ class Follower:
         self._scan: Scan | None = None
         self._watches: dict[Kind, _Watch] = {}
         self._result: Result | None = None
-        self._linked: Linking = unlinked
+        self._linker: Linking = unlinked
+        self._scene: Scene | None = None
         self._grants: object = None
         """The grants that were open when the last result was judged."""
         self._full_at = 0.0
         self._is_lost = False
         """Whether something may have changed that no watch told."""
 
-    def run(self, scene: Scene, linked: Linking = unlinked) -> Result:
+    def run(self, scene: Scene, linker: Linking = unlinked) -> Result:
         """Return what a pass finds now.
 
-        Another *linked* than last time may know more, and a grant may have ended since.
+        Another *linker* than last time may know more, and a grant may have ended since.
         """
         print_, grants = self._fingerprint(), dict(scene.open_grants)
         if self._scan is None or self._result is None or not self._is_current(print_):
             self._scan = self._scanned(print_)
-        elif not self._took_changes() and linked is self._linked and grants == self._grants:
+        elif not self._took_changes() and linker is self._linker and grants == self._grants:
             return self._result
-        self._linked, self._grants, self._result = linked, grants, None
-        self._result = self._scan.result(self._scan.scene(scene), linked)
+        self._linker, self._grants, self._result = linker, grants, None
+        self._scene = self._scan.scene(scene)
+        self._result = self._scan.result(self._scene, linker)
         return self._result
 
-    def beside(self, told: Iterable[Finding]) -> list[Finding]:
-        """Return what another source tells, except where the last pass tells better."""
-        return [*told] if self._scan is None else self._scan.beside(told)
+    @property
+    def last(self) -> tuple[Scan, Scene] | None:
+        """The scan of the last pass, and what its findings were judged by; none if it failed."""
+        return None if self._scan is None or self._scene is None else (self._scan, self._scene)
 
     def close(self) -> None:
         """Stop watching."""

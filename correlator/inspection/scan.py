@@ -14,7 +14,7 @@ from correlator.detector.detect import Detector, declared_form
 from correlator.detector.orphans import orphaned
 from correlator.detector.rollouts import is_rolling_out
 from correlator.finding import Finding, Hidden, Incomplete, Result, in_order
-from correlator.inspection.conclude import concluded
+from correlator.inspection.conclude import conclude
 from correlator.inspection.confirm import Confirmation
 from correlator.linker import Linking, unlinked
 from correlator.live.autoscalers import Scaled, autoscaled_in
@@ -33,8 +33,8 @@ from glasswarden.kube.schema import shape_of
 Key: TypeAlias = tuple[str, str]
 """Namespace and name."""
 
-TOLD_EVERY: Final = 500
-"""Objects after which a kind of many is told of before it is done."""
+PROGRESS_EVERY: Final = 500
+"""Objects after which progress is reported within a kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Progress:
 
 
 def _ignore(_: Progress) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(slots=True)
@@ -57,8 +57,8 @@ class Scan:
     detector: Detector
     manifests: Manifests
     live: Live
-    tell: Callable[[Progress], None] = _ignore
-    chosen: Callable[[Ref], bool] = lambda _: True
+    report: Callable[[Progress], None] = _ignore
+    includes: Callable[[Ref], bool] = lambda _: True
     """Which of the declared objects count."""
 
     apps: frozenset[str] = frozenset()
@@ -74,7 +74,6 @@ class Scan:
     _owners: set[Owner] = field(default_factory=set)
     _strays: list[tuple[Owner, Object]] = field(default_factory=list)
     _behind: list[Finding] = field(default_factory=list)
-    _told: list[Finding] = field(default_factory=list)
     _reconcilers: Reconcilers = field(default_factory=Reconcilers)
     _unmanaged: int = 0
     _objects: int = 0
@@ -85,54 +84,49 @@ class Scan:
         self._index()
         self._reconcilers = read_reconcilers(self.live)
         for done, (kind, wanted) in enumerate(self.declared.items()):
-            self._tell(done)
+            self._report(done)
             self._look_at(kind, wanted, done)
         self._look_for_orphans()
         self._ask_reconcilers()
-        self._tell(len(self.declared))
+        self._report(len(self.declared))
         if self._unmanaged:
             what = f"additions in {self._unmanaged} objects"
             why = "they carry no managedFields, which tell who holds a field"
             self.incomplete.append(Incomplete(what, why, Hidden.ADDITIONS))
 
-    def result(self, scene: Scene, linked: Linking = unlinked) -> Result:
+    def result(self, scene: Scene, linker: Linking = unlinked) -> Result:
         """Return what was found, linked, classified and in order, with secrets hidden."""
         findings = [each for found in self.found.values() for each in found]
-        findings += [*lasting(self._behind, scene.now), *self._told]
+        findings += lasting(self._behind, scene.now)
         orphans = [
             orphaned(live, owner, self.manifests.revision)
             for owner, live in self._orphans()
-            if self.chosen(ref_of(live))
+            if self.includes(ref_of(live))
         ]
         found = sorted((*findings, *orphans), key=in_order)
         return Result(
-            concluded(found, scene, linked),
+            conclude(found, scene, linker, self.live),
             tuple(dict.fromkeys(self.incomplete)),
             remarks=tuple(self.remarks),
         )
 
     def has_compared(self, ref: Ref) -> bool:
-        """Tell whether the object was held against Git with all that was added to it."""
+        """Return whether the object was compared with Git, with all that was added to it."""
         return (ref.group, ref.kind, (ref.namespace, ref.name)) in self._compared
 
-    def take(self, told: Result) -> None:
-        """Take in what another source tells, except where comparing with Git tells better."""
-        self.incomplete += told.incomplete
-        self._told += self.beside(told.findings)
-
-    def beside(self, told: Iterable[Finding]) -> list[Finding]:
-        """Return what another source tells, except where comparing with Git tells better."""
+    def drop_known(self, reported: Iterable[Finding]) -> list[Finding]:
+        """Return what another source *reported*, except where comparing with Git found it."""
         known = {(each.ref, each.field) for each in self._behind}
         orphans = {ref_of(live) for _, live in self._orphans()}
         news = (
-            self._beside_git(each)
-            for each in told
+            self._beyond_git(each)
+            for each in reported
             if each.ref not in orphans and (each.ref, each.field) not in known
         )
         return [each for each in news if each is not None]
 
-    def _beside_git(self, finding: Finding) -> Finding | None:
-        """Return *finding* as far as Git does not already say what is to be said about it."""
+    def _beyond_git(self, finding: Finding) -> Finding | None:
+        """Return *finding* with what Git declares; none where comparing with Git covers it."""
         ref = finding.ref
         key = ref.namespace, ref.name
         known = self.found.get((ref.group, ref.kind, key))
@@ -174,7 +168,7 @@ class Scan:
             scene,
             rolling=frozenset(self._rolling.values()),
             autoscaled=self._autoscaled(),
-            following=self._reconcilers.following(self._concerned(), self.apps, scene.now),
+            following=self._reconcilers.following(self.owners, self.apps, scene.now),
             ignores=(*(each.why for each in self._reconcilers.ignores), self._left_alone),
         )
 
@@ -207,7 +201,7 @@ class Scan:
         return leaves_alone(declared.manifest, finding.owner) if declared else ""
 
     def _is_schema_default(self, kind: Kind, finding: Finding) -> bool:
-        """Tell whether an addition to a custom resource says what its schema says anyway."""
+        """Return whether an addition to a custom resource says what its schema says anyway."""
         if finding.declared is not ABSENT or shape_of(finding.ref).typed:
             return False
         default = self.live.default_at(kind, finding.field)
@@ -221,7 +215,7 @@ class Scan:
             except KindUnavailable as error:
                 self.incomplete.append(error.incomplete)
                 continue
-            if not self.chosen(ref):
+            if not self.includes(ref):
                 continue
             places = self.declared.setdefault(Kind(ref.group, ref.version, ref.kind), {})
             if known := places.get((ref.namespace, ref.name)):
@@ -229,8 +223,8 @@ class Scan:
                 self.remarks.append(f"{ref} is declared twice, {where}; the latter counts")
             places[ref.namespace, ref.name] = each
 
-    def _tell(self, done: int) -> None:
-        self.tell(Progress(done, len(self.declared), self._objects))
+    def _report(self, done: int) -> None:
+        self.report(Progress(done, len(self.declared), self._objects))
 
     def _look_at(self, kind: Kind, wanted: dict[Key, Declared], done: int) -> None:
         namespaces = frozenset(namespace for namespace, _ in wanted)
@@ -239,8 +233,8 @@ class Scan:
         try:
             for live in self.live.objects(kind, namespaces):
                 self._objects += 1
-                if self._objects % TOLD_EVERY == 0:
-                    self._tell(done)
+                if self._objects % PROGRESS_EVERY == 0:
+                    self._report(done)
                 ref = ref_of(live)
                 key = ref.namespace, ref.name
                 if key in wanted:
@@ -270,7 +264,7 @@ class Scan:
 
     def _look_for_orphans(self) -> None:
         if not self._owners and not self.apps:
-            self._say_whose()
+            self._report_unowned()
             return
         if self.manifests.incomplete:
             why = "what is declared could not all be read, so nothing can be called undeclared"
@@ -279,7 +273,7 @@ class Scan:
         known = frozenset((kind.group, kind.name) for kind in self.declared)
         unseen: dict[str, list[str]] = {}
         for kind in self.live.other_kinds(known):
-            if not self.chosen(Ref(*kind, "", "")):
+            if not self.includes(Ref(*kind, "", "")):
                 continue
             try:
                 for live in self.live.metadata(kind):
@@ -290,23 +284,24 @@ class Scan:
             what = f"orphans among {', '.join(kinds)}"
             self.incomplete.append(Incomplete(what, why, Hidden.ORPHANS, tuple(kinds)))
 
-    def _say_whose(self) -> None:
-        """Say that nothing declared is live while other objects are: renamed ones, perhaps."""
+    def _report_unowned(self) -> None:
+        """Report that nothing declared is live while other objects are: renamed ones, perhaps."""
         missing = {key[0] for (_, _, key), found in self.found.items() if found}
         if any(ref_of(live).namespace in missing for _, live in self._strays):
             why = "nothing that is declared is live, so it is not known whose they are: say --app"
             self.incomplete.append(Incomplete("orphans", why, Hidden.ORPHANS))
 
     def _ask_reconcilers(self) -> None:
-        """Tell whether those who apply what is declared do so at all."""
-        owners = self._concerned()
+        """Return whether those who apply what is declared do so at all."""
+        owners = self.owners
         self._reconcilers.ask_sources(self.live, owners, self.apps)
         found, unseen = self._reconcilers.about(owners, self.apps)
         self._behind = found
         self.incomplete += unseen
 
-    def _concerned(self) -> frozenset[Owner]:
-        """Return whose reconcilers say something about what is declared.
+    @property
+    def owners(self) -> frozenset[Owner]:
+        """The owners whose reconcilers say something about what is declared.
 
         Where nothing of it is live there are no marks to go by: it may be anybody's who has not
         applied anything yet.
@@ -342,6 +337,6 @@ class Scan:
     def _autoscaled(self) -> Scaled:
         """Return what autoscalers scale, asked for only where somebody's replicas differ."""
         findings = [each for found in self.found.values() for each in found]
-        scaled, unseen = autoscaled_in(self.live, [*findings, *self._told])
+        scaled, unseen = autoscaled_in(self.live, findings)
         self.incomplete += unseen
         return scaled

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from correlator.episodes.open import open_history
-from correlator.service.model import Settings, Source, Tools
+from correlator.inspection.evidence import masks_for
+from correlator.inspection.inspect import Source
+from correlator.inspection.sources import argocd_core_source, ledger_source
+from correlator.service.model import Settings, Tools
 from correlator.service.passes import Passes
 from correlator.service.program import Leadership, Program, Workshop, new_workshop
-from correlator.service.sources import ArgoCDSource, AuditSource, GitSource, LedgerSource
+from correlator.service.sources import AuditFolderSource, RestingSource, new_git_source
 from glasswarden.cluster.client import LONG, Access, ApiServer
 from glasswarden.cluster.kubeconfig import open_access
 from glasswarden.cluster.lease import Lease
-from glasswarden.ledger.errors import AddressInvalid, KeyUnusable
-from glasswarden.ledger.keys import open_masks
-from glasswarden.ledger.masking import Masks
-from glasswarden.ledger.open import keys_beside, open_ledger
+from glasswarden.ledger.open import open_ledger
 from glasswarden.policy.policy import Policy
 
 USER_AGENT = "glasswarden-correlator"
@@ -49,7 +49,7 @@ def _tools(settings: Settings, read_policy: Callable[[], Policy]) -> Tools:
             ledger,
             history,
             read_policy,
-            _masks(settings),
+            masks_for(settings.keys, settings.ledger),
         )
         opened.pop_all()
         return tools
@@ -57,22 +57,11 @@ def _tools(settings: Settings, read_policy: Callable[[], Policy]) -> Tools:
 
 def _sources(tools: Tools, on_change: Callable[[], None]) -> list[Source]:
     """Return what is asked in each pass; where two find the same, the first counts."""
-    poll = tools.settings.interval.total_seconds()
-    git = [GitSource(each, tools.server, poll, on_change) for each in tools.settings.sources]
+    git = [new_git_source(each, tools, on_change) for each in tools.settings.sources]
     folder = tools.settings.audit
-    audit = [AuditSource(folder)] if folder is not None else []
-    argocd = [ArgoCDSource(tools.server, git)] if tools.settings.argocd else []
-    return [*git, *argocd, LedgerSource(tools.server, git), *audit]
-
-
-def _masks(settings: Settings) -> Masks | None:
-    """Return what hidden values are compared with, where that is at hand."""
-    if settings.keys is not None:
-        return open_masks(settings.keys)
-    try:
-        return open_masks(keys_beside(settings.ledger))
-    except (AddressInvalid, KeyUnusable):
-        return None
+    audit = [AuditFolderSource(folder)] if folder is not None else []
+    argocd = [argocd_core_source("argocd")] if tools.settings.argocd else []
+    return [*git, *argocd, RestingSource(ledger_source("ledger")), *audit]
 
 
 def _access(settings: Settings) -> Access:

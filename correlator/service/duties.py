@@ -18,9 +18,6 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from correlator.declared.git import parse_address
-from correlator.declared.read import FollowedGit
-from correlator.declared.render import Release
 from correlator.grants import (
     Grant,
     Key,
@@ -38,7 +35,7 @@ from correlator.notify.events import Configurations, Event, News, unexplained
 from correlator.notify.routing import Notifier
 from correlator.notify.send import Outcome, Sender
 from correlator.service import metrics
-from correlator.service.model import Declares, Passed, Tools
+from correlator.service.model import Passed, Tools
 from correlator.still_live import Answer, Looked, Lookup, NotKnown, Standing, Standings
 from glasswarden.cluster.client import ApiServer, ApiServerError, Conflict
 from glasswarden.kube.events import Reporter, manifest_of, url_of
@@ -80,7 +77,7 @@ CONTROLLER: Final = "glasswarden.io/correlator"
 
 def new_grants(tools: Tools) -> Callable[[Passed], None]:
     """Return what looks after grants, once in a while."""
-    owed, git = Owed(), [_followed(each) for each in tools.settings.sources]
+    owed, git = Owed(), [tools.repository_of(each) for each in tools.settings.sources]
     expiries = Expiries(tools.server, Reporter(CONTROLLER, tools.settings.identity or "correlator"))
     last: datetime | None = None
 
@@ -160,12 +157,6 @@ def declared_by(repositories: Sequence[Lookup]) -> Lookup:
         return None
 
     return declared
-
-
-def _followed(declares: Declares) -> FollowedGit:
-    release = Release(declares.app, declares.namespace, tuple(map(Path, declares.values)))
-    address = parse_address(declares.git)
-    return FollowedGit(address, declares.path, release, declares.namespace)
 
 
 NOTIFY_LOOK_BACK: Final = timedelta(minutes=2)

@@ -1,30 +1,23 @@
-"""What passes and duties work with. Everything belongs to the thread of the passes.
+"""What the service is made of: its settings, the file of sources, and what one pass leaves behind.
 
-What one pass left behind, for those who act upon it.
-
-What a pass asks of whatever finds differences.
-
-The correlator's settings: read once, at the composition root, and never changed.
-
-The file that says which repositories a cluster is compared with.
-
-A file, because each repository comes with more than its address: the path inside, the application
-and namespace that it is for, and the team to be told.
+The file of sources says which repositories a cluster is compared with. Each comes with more than
+its address: the path inside, the application and namespace that it is for, and the team to notify.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Final, Literal, Protocol
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
-from correlator.classify.rule import Scene
+from correlator.declared.git import parse_address
+from correlator.declared.read import FollowedGit
+from correlator.declared.render import Release
 from correlator.episodes.episode import Changes, Episode, History, Term
-from correlator.finding import Finding, Incomplete, Result
-from correlator.inspection.attribute import Causes
+from correlator.finding import Finding, Incomplete
 from glasswarden.cluster.client import ApiServer
 from glasswarden.cluster.kubeconfig import CURRENT, Choice
 from glasswarden.ledger.ledger import Ledger
@@ -159,6 +152,19 @@ class Tools:
     """Returns the rules as the file has them now; raises `PolicyUnusable`."""
     masks: Masks | None = None
     """What hidden values are compared with; none where there are no keys."""
+    repositories: dict[str, FollowedGit] = field(default_factory=dict)
+    """By the name of the source; use `repository_of`."""
+
+    def repository_of(self, declares: Declares) -> FollowedGit:
+        """Return what follows the repository: one for all, so that it is rendered once."""
+        if declares.name not in self.repositories:
+            values = tuple(map(Path, declares.values))
+            release = Release(declares.app, declares.namespace, values)
+            address = parse_address(declares.git)
+            self.repositories[declares.name] = FollowedGit(
+                address, declares.path, release, declares.namespace
+            )
+        return self.repositories[declares.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,25 +196,3 @@ class Passed:
     def cluster(self) -> str:
         """The cluster's name, as in records."""
         return self.term.cluster
-
-
-class SourceFailed(Exception):
-    """The source could not be read now: what it knew before may still be so."""
-
-
-class Source(Protocol):
-    """Finds differences, pass after pass. Belongs to one thread."""
-
-    @property
-    def name(self) -> str:
-        """How findings and metrics call it."""
-
-    @property
-    def team(self) -> str:
-        """Who is told what it finds; empty where nobody in particular is."""
-
-    def read(self, scene: Scene, causes: Causes) -> Result:
-        """Return all that differs now, each with its cause; raises `SourceFailed`."""
-
-    def close(self) -> None:
-        """Stop following."""

@@ -1,30 +1,27 @@
-"""One pass: sources, causes, history. Level-triggered: it works from what is there now.
+"""One pass of the service: an inspection, and its findings as episodes in the history.
 
-Whether what was not seen is gone, or was only not looked at. Pure.
-
-Findings as the history keeps them: texts of bounded length.
+Level-triggered: a pass works from what is there now. What a source could not inspect is not gone.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
-import structlog
-
-from correlator.classify.rule import Scene
 from correlator.episodes.episode import Episode, History, Sighting, Term, advance
 from correlator.finding import Class, Finding, Hidden, Incomplete, Result
-from correlator.inspection.attribute import Causes
-from correlator.service import metrics
-from correlator.service.model import Found, Passed, Source, SourceFailed
+from correlator.inspection.evidence import Evidence
+from correlator.inspection.inspect import Inspection, Source, inspect
+from correlator.inspection.scope import InspectionScope
+from correlator.service.model import Found, Passed
+from correlator.service.sources import MeasuredSource
 from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.ledger.errors import LedgerError
 
 
 def is_doubted(sighting: Sighting, incomplete: Iterable[Incomplete]) -> bool:
-    """Tell whether *sighting* may still hold: something of *incomplete* may hide it."""
+    """Return whether *sighting* may still hold: something of *incomplete* may hide it."""
     return any(_hides(each, sighting) for each in incomplete)
 
 
@@ -47,9 +44,9 @@ LONGEST: Final = 4096
 
 
 def sighting_of(finding: Finding, source: str, team: str) -> Sighting:
-    """Return *finding* as *source* tells it; it was linked and classified before."""
+    """Return *finding* as *source* found it; it was linked and classified before."""
     ref, owner, verdict, link = finding.ref, finding.owner, finding.verdict, finding.link
-    told = {
+    fields = {
         "source": source,
         "team": team,
         "group": ref.group,
@@ -76,7 +73,7 @@ def sighting_of(finding: Finding, source: str, team: str) -> Sighting:
         "confidence": link.confidence if link else "",
         "why": link.why if link else "",
     }
-    return Sighting(**{name: _storable(text) for name, text in told.items()})
+    return Sighting(**{name: _storable(text) for name, text in fields.items()})
 
 
 def value_text(value: Value) -> str:
@@ -92,24 +89,6 @@ def _storable(text: str) -> str:
     return str(text).replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
 
 
-log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What the sources said."""
-
-    found: list[Found] = field(default_factory=list)
-    incomplete: dict[str, tuple[Incomplete, ...]] = field(default_factory=dict)
-    """By the source."""
-    failures: dict[str, str] = field(default_factory=dict)
-
-    def doubts(self, episode: Episode) -> bool:
-        """Tell whether *episode* may be open though nobody saw it."""
-        name = episode.last.source
-        return name in self.failures or is_doubted(episode.last, self.incomplete.get(name, ()))
-
-
 @dataclass(frozen=True, slots=True)
 class Passes:
     """Makes passes. Belongs to one thread."""
@@ -117,21 +96,25 @@ class Passes:
     sources: Sequence[Source]
     history: History
 
-    def run(self, term: Term, causes: Causes, now: datetime) -> Passed:
+    def run(self, term: Term, evidence: Evidence, now: datetime) -> Passed:
         """Make one pass and store what it saw; raises `LedgerError`."""
-        read = self._read(Scene(causes.policy, now, open_grants=causes.open_grants(now)), causes)
-        seen = [sighting_of(each.finding, each.source, each.team) for each in read.found]
-        changes = advance(self.history.open(term.cluster), seen, read.doubts)
+        evidence.renew()
+        measured = [MeasuredSource(each) for each in self.sources]
+        inspection = inspect(evidence, measured, InspectionScope(), now)
+        found = tuple(self._found(inspection))
+        seen = [sighting_of(each.finding, each.source, each.team) for each in found]
+        is_doubted = partial(is_in_doubt, inspection)
+        changes = advance(self.history.open(term.cluster), seen, is_doubted)
         self.history.store(term, changes, now)
         return Passed(
             now,
             term,
-            causes.policy,
-            tuple(read.found),
+            evidence.policy,
+            found,
             changes,
             tuple(self.history.open(term.cluster)),
-            tuple(each for them in read.incomplete.values() for each in them),
-            read.failures,
+            tuple(each for them in inspection.results.values() for each in them.incomplete),
+            dict(inspection.failures),
         )
 
     def close(self) -> None:
@@ -139,31 +122,14 @@ class Passes:
         for source in self.sources:
             source.close()
 
-    def _read(self, scene: Scene, causes: Causes) -> _Read:
-        """Ask every source; one that fails costs what it would have said."""
-        read = _Read()
+    def _found(self, inspection: Inspection) -> Iterator[Found]:
         for source in self.sources:
-            try:
-                result = source.read(scene, causes)
-            except LedgerError:
-                raise  # it concerns them all
-            except SourceFailed as error:
-                log.warning("source failed", source=source.name, reason=str(error))
-                _lose(read, source, str(error))
-            except Exception as error:
-                log.warning("source broke", source=source.name, reason=str(error), exc_info=True)
-                _lose(read, source, f"it broke: {type(error).__name__}")
-            else:
-                metrics.was_read(source.name, scene.now)
-                _take(read, source, result)
-        return read
+            result = inspection.results.get(source.name, Result())
+            yield from (Found(source.name, source.team, each) for each in result.findings)
 
 
-def _take(read: _Read, source: Source, result: Result) -> None:
-    read.found.extend(Found(source.name, source.team, each) for each in result.findings)
-    read.incomplete[source.name] = result.incomplete
-
-
-def _lose(read: _Read, source: Source, why: str) -> None:
-    metrics.SOURCE_FAILURES.labels(source.name).inc()
-    read.failures[source.name] = why
+def is_in_doubt(inspection: Inspection, episode: Episode) -> bool:
+    """Return whether *episode* may be open though no source saw it."""
+    name = episode.last.source
+    result = inspection.results.get(name, Result())
+    return name in inspection.failures or is_doubted(episode.last, result.incomplete)

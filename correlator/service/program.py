@@ -14,14 +14,14 @@ from typing import Final
 import structlog
 
 from correlator.episodes.episode import Deposed, Term
-from correlator.inspection.attribute import Causes
+from correlator.inspection.evidence import Evidence
 from correlator.service import metrics
 from correlator.service.duties import DUTIES, Duty
 from correlator.service.model import REST, Passed, PolicyUnusable, Tools
 from correlator.service.passes import Passes
 from glasswarden.cluster.client import ApiServerError
 from glasswarden.cluster.lease import Lease
-from glasswarden.policy.policy import DEFAULT
+from glasswarden.policy.policy import DEFAULT, Policy
 
 TURNS: Final = 5
 """How often a lease is looked at, or renewed, while it lasts."""
@@ -112,6 +112,11 @@ def new_workshop(tools: Tools, passes: Passes) -> Workshop:
     return Workshop(tools, passes, {name: new(tools) for name, new in DUTIES.items()})
 
 
+def evidence_of(tools: Tools, policy: Policy) -> Evidence:
+    """Return what passes go by under *policy*."""
+    return Evidence(policy, tools.ledger, policy.cluster, tools.masks, connect=lambda: tools.server)
+
+
 @dataclass(slots=True)
 class Program:
     """One replica."""
@@ -127,7 +132,7 @@ class Program:
     _wake: threading.Event = field(default_factory=threading.Event, init=False)
     _leadership: Leadership | None = field(default=None, init=False)
     _workshop: Workshop | None = field(default=None, init=False)
-    _causes: Causes | None = field(default=None, init=False)
+    _evidence: Evidence | None = field(default=None, init=False)
     _term: Term | None = field(default=None, init=False)
     _alive: float = field(default_factory=time.monotonic, init=False)
     _done: float | None = field(default=None, init=False)
@@ -203,11 +208,11 @@ class Program:
 
     def _pass(self, now: datetime) -> None:
         workshop = self._opened()
-        causes = self._asked(workshop.tools)
-        if self._term is None or self._term.cluster != causes.cluster:
-            self._term = workshop.tools.history.lead(causes.cluster, self.identity, now)
+        evidence = self._evidence_by(workshop.tools)
+        if self._term is None or self._term.cluster != evidence.cluster:
+            self._term = workshop.tools.history.lead(evidence.cluster, self.identity, now)
             metrics.lead([each.name for each in workshop.passes.sources], now)
-        passed = workshop.passes.run(self._term, causes, now)
+        passed = workshop.passes.run(self._term, evidence, now)
         metrics.show(passed.open, len(passed.incomplete))
         for name, duty in workshop.duties.items():
             _do(name, duty, passed)
@@ -220,20 +225,20 @@ class Program:
             self._workshop = self.open(self._wake.set)
         return self._workshop
 
-    def _asked(self, tools: Tools) -> Causes:
-        """Return what tells causes by the rules as they are now.
+    def _evidence_by(self, tools: Tools) -> Evidence:
+        """Return the evidence by the policy as it is now.
 
-        Where they cannot be read they are as they were; while they are the same, so is what is
-        returned, and what it remembers.
+        Where it cannot be read it is as it was; while it is the same, so is what is returned, and
+        what it remembers.
         """
-        policy = self._causes.policy if self._causes else DEFAULT
+        policy = self._evidence.policy if self._evidence else DEFAULT
         try:
             policy = tools.read_policy()
         except PolicyUnusable as error:
             log.warning("policy unusable", reason=str(error))
-        if self._causes is None or self._causes.policy is not policy:
-            self._causes = Causes(tools.ledger, policy.cluster, policy, tools.masks)
-        return self._causes
+        if self._evidence is None or self._evidence.policy is not policy:
+            self._evidence = evidence_of(tools, policy)
+        return self._evidence
 
 
 def _do(name: str, duty: Duty, passed: Passed) -> None:

@@ -1,93 +1,48 @@
-"""What one repository declares against what is live, at the cost of what changed.
+"""The sources that only the service has: those that follow, rest, and are measured.
 
-Direct writes that still stand, by the ledger: it needs no Git, and asks about them only.
-
-What Argo CD's Applications in the cluster call out of sync: it needs neither Git nor a token.
-
-What got past the webhook, by the API server's audit log: read on, pass after pass.
+A source that fails costs itself only; the failure is logged and counted. What a source read rests
+for as long as reading it again would slow the passes down.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from correlator.audit.log import AuditLog
-from correlator.classify.rule import Scene
 from correlator.declared.errors import DeclaredUnreadable
-from correlator.declared.git import parse_address
-from correlator.declared.read import fingerprint, read_declared
-from correlator.declared.render import Release
-from correlator.detector.detect import Detector
-from correlator.finding import Filter, Finding, Result
-from correlator.inspection.attribute import Causes
-from correlator.inspection.conclude import passed
-from correlator.inspection.follow import Follower
-from correlator.inspection.scan import Scan
-from correlator.live.cluster import ClusterLive
-from correlator.live.source import Scope
+from correlator.finding import Result
+from correlator.inspection.evidence import LiveUnavailable
+from correlator.inspection.inspect import Pass, Source, SourceFailed
+from correlator.inspection.scope import InspectionScope
+from correlator.inspection.sources import FollowedGitSource
 from correlator.service import metrics
-from correlator.service.model import Declares, SourceFailed
-from correlator.sources.argocd_api import Asked
-from correlator.sources.argocd_core import read_core
+from correlator.service.model import Declares, Tools
 from glasswarden.audit.files import Tail
-from glasswarden.cluster.client import ApiServer, ApiServerError
-from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.ledger.errors import LedgerError
+from glasswarden.policy.policy import Policy
+
+log = structlog.get_logger()
 
 
-class GitSource:
-    """Follows one repository and the cluster. Belongs to one thread."""
-
-    def __init__(
-        self,
-        declares: Declares,
-        server: ApiServer,
-        poll_seconds: float,
-        on_change: Callable[[], None],
-    ) -> None:
-        self.name = declares.name
-        self.team = declares.team
-        self._declares = declares
-        self._address = parse_address(declares.git)
-        self._server = server
-        self._policy: Policy = DEFAULT
-        self._only = Filter(app=declares.app, namespace=declares.namespace)
-        self._revision = Polled(self._asked, poll_seconds)
-        self._follower = Follower(server, self._new_scan, self._fingerprint, on_change)
-
-    def read(self, scene: Scene, causes: Causes) -> Result:
-        """Return all that differs now, each with its cause; raises `SourceFailed`."""
-        self._policy = scene.policy
-        try:
-            return self._only.applied(self._follower.run(scene, causes.linker()), scene.now)
-        except (DeclaredUnreadable, ApiServerError) as error:
-            raise SourceFailed(str(error)) from error
-
-    def beside(self, told: Iterable[Finding]) -> list[Finding]:
-        """Return what another source tells, except where comparing with Git tells better."""
-        return self._follower.beside(told)
-
-    def close(self) -> None:
-        """Stop watching."""
-        self._follower.close()
-
-    def _fingerprint(self) -> object:
-        # Another policy may see other differences.
-        return self._revision(), self._policy
-
-    def _asked(self) -> object:
-        return fingerprint(self._address, self._declares.path)
-
-    def _new_scan(self) -> tuple[Scan, ClusterLive]:
-        told = self._declares
-        release = Release(told.app, told.namespace, tuple(Path(each) for each in told.values))
-        manifests = read_declared(self._address, told.path, release)
-        live = ClusterLive(self._server, Scope(told.namespace, told.namespace or "default"))
-        detector = Detector(self._policy, manifests.revision)
-        apps = frozenset(filter(None, [told.app]))
-        return Scan(detector, manifests, live, chosen=self._only.wants, apps=apps), live
+def new_git_source(
+    declares: Declares, tools: Tools, on_change: Callable[[], None]
+) -> FollowedGitSource:
+    """Return what follows one repository; its revision is read once an interval at most."""
+    repository = tools.repository_of(declares)
+    return FollowedGitSource(
+        repository,
+        InspectionScope(declares.app, declares.namespace),
+        tools.server,
+        name=declares.name,
+        team=declares.team,
+        on_change=on_change,
+        read_revision=Polled(repository.read_revision, tools.settings.interval.total_seconds()),
+    )
 
 
 class Polled:
@@ -114,120 +69,136 @@ class Polled:
 
 
 SHARE: Final = 10
-"""It rests so many times as long as it took: reading all records of a large ledger takes time."""
+"""A source rests so many times as long as it took: reading all of a large ledger takes time."""
 
 
-class LedgerSource:
-    """Reads the ledger, and the objects that its records name. Belongs to one thread."""
+@dataclass(slots=True)
+class RestingSource:
+    """Answers what it read last, until it has rested. Belongs to one thread."""
 
-    name = "ledger"
-    team = ""
+    source: Source
+    _result: Result | None = field(default=None, init=False)
+    _next: float = field(default=0.0, init=False)
 
-    def __init__(self, server: ApiServer, beside: Sequence[GitSource]) -> None:
-        """Read; what one of *beside* tells better is left to it."""
-        self._server = server
-        self._beside = beside
-        self._result: Result | None = None
-        self._next = 0.0
+    @property
+    def name(self) -> str:
+        """The name of what rests."""
+        return self.source.name
 
-    def read(self, scene: Scene, causes: Causes) -> Result:
-        """Return all that differs now, each with its cause; raises `SourceFailed`."""
+    @property
+    def team(self) -> str:
+        """Who is notified."""
+        return self.source.team
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it lists events."""
+        return self.source.is_log
+
+    def read(self, inspection: Pass) -> Result:
+        """Return what differs, as it was read last or is now."""
         if self._result is None or time.monotonic() >= self._next:
             self._result = None
             began = time.monotonic()
             try:
-                self._result = self._read(scene, causes)
-            except ApiServerError as error:
-                raise SourceFailed(str(error)) from error
+                self._result = self.source.read(inspection)
             finally:
                 ended = time.monotonic()
                 self._next = ended + SHARE * (ended - began)
         return self._result
 
     def close(self) -> None:
-        """Follow nothing: there is nothing to stop."""
-
-    def _read(self, scene: Scene, causes: Causes) -> Result:
-        live = ClusterLive(self._server, Scope())
-        told = causes.standing(live, Filter(), scene.now)
-        findings = [*told.findings]
-        for source in self._beside:
-            findings = source.beside(findings)
-        told = replace(told, findings=tuple(findings))
-        return passed(told, live, scene, causes.linker())
+        """Stop following."""
+        self.source.close()
 
 
-class ArgoCDSource:
-    """Reads the Applications, and the objects that they name. Belongs to one thread."""
+@dataclass(frozen=True, slots=True)
+class MeasuredSource:
+    """Logs and counts how reading a source ends; one that breaks only fails."""
 
-    name = "argocd"
-    team = ""
+    source: Source
 
-    def __init__(self, server: ApiServer, beside: Sequence[GitSource]) -> None:
-        """Read; what one of *beside* tells better is left to it."""
-        self._server = server
-        self._beside = beside
+    @property
+    def name(self) -> str:
+        """The name of what is measured."""
+        return self.source.name
 
-    def read(self, scene: Scene, causes: Causes) -> Result:
-        """Return all that differs now, each with its cause; raises `SourceFailed`."""
+    @property
+    def team(self) -> str:
+        """Who is notified."""
+        return self.source.team
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it lists events."""
+        return self.source.is_log
+
+    def read(self, inspection: Pass) -> Result:
+        """Return what differs now; a `LedgerError` ends the whole pass."""
         try:
-            live = ClusterLive(self._server, Scope())
-            told = read_core(live, scene.policy, Asked())
-            findings = [*told.findings]
-            for source in self._beside:
-                findings = source.beside(findings)
-            told = replace(told, findings=tuple(findings))
-            return passed(told, live, scene, causes.linker())
-        except ApiServerError as error:
-            raise SourceFailed(str(error)) from error
+            result = self.source.read(inspection)
+        except LedgerError:
+            raise  # it concerns them all
+        except (SourceFailed, LiveUnavailable) as error:
+            log.warning("source failed", source=self.name, reason=str(error))
+            metrics.SOURCE_FAILURES.labels(self.name).inc()
+            raise
+        except Exception as error:
+            log.warning("source broke", source=self.name, reason=str(error), exc_info=True)
+            metrics.SOURCE_FAILURES.labels(self.name).inc()
+            raise SourceFailed(f"it broke: {type(error).__name__}") from error
+        metrics.was_read(self.name, inspection.base.now)
+        return result
 
     def close(self) -> None:
-        """Follow nothing: there is nothing to stop."""
+        """Stop following."""
+        self.source.close()
 
 
 RECENT: Final = timedelta(days=7)
-"""How long what got past the webhook is told, and for how long it can explain a field."""
+"""How long an observed write is reported, and for how long it can explain a field."""
 
 
-class AuditSource:
-    """Follows the files of a folder. Belongs to one thread.
+class AuditFolderSource:
+    """Follows the audit log in a folder. Belongs to one thread.
 
-    What it has read explains what the others find, from the next pass on. It is asked last: what
-    Git tells about a field comes before what the log tells.
+    What it has read explains what the others find, from the next pass on. It is read last: what
+    Git says about a field comes before what the log says.
     """
 
     name = "audit"
     team = ""
+    is_log = True
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._tail = Tail(folder)
         self._log: AuditLog | None = None
 
-    def read(self, scene: Scene, causes: Causes) -> Result:
-        """Return what got past the webhook lately; raises `SourceFailed`."""
-        log = self._log_by(scene)
+    def read(self, inspection: Pass) -> Result:
+        """Return the writes that were observed lately and have no record."""
+        found = self._log_by(inspection.evidence.policy)
         try:
-            for event in self._tail.events(log.flawed):
-                log.take(event)
+            for event in self._tail.events(found.flawed):
+                found.take(event)
         except OSError as error:
             raise SourceFailed(f"{self._folder}: {error.strerror}") from error
-        log.forget(scene.now - RECENT)
-        causes.audit = log
-        if log.watch.until is not None:
-            metrics.AUDIT_EVENT.set(log.watch.until.timestamp())
-        told = log.result
+        found.forget(inspection.base.now - RECENT)
+        inspection.evidence.audit = found
+        if found.watch.until is not None:
+            metrics.AUDIT_EVENT.set(found.watch.until.timestamp())
+        result = found.result
         # Of several on one object the last one counts.
-        return replace(told, findings=tuple(reversed(told.findings)))
+        return replace(result, findings=tuple(reversed(result.findings)))
 
     def close(self) -> None:
         """Let go of what was read."""
         if self._log is not None:
             self._log.close()
 
-    def _log_by(self, scene: Scene) -> AuditLog:
-        """Return what was read so far; by other rules, it is read anew."""
-        if self._log is None or self._log.watch.policy is not scene.policy:
+    def _log_by(self, policy: Policy) -> AuditLog:
+        """Return what was read so far; by another policy, it is read anew."""
+        if self._log is None or self._log.watch.policy is not policy:
             self.close()
-            self._log, self._tail = AuditLog(scene.policy), Tail(self._folder)
+            self._log, self._tail = AuditLog(policy), Tail(self._folder)
         return self._log

@@ -24,22 +24,21 @@ from correlator.backport.working_copy import Workshop, copied
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import Address, parse_address
 from correlator.declared.render import Release
+from correlator.inspection.evidence import EvidenceOptions
+from correlator.report.assemble import scope_of
 from correlator.report.compose import Surroundings, compose
-from correlator.still_live import Looked
 from glasswarden.cli.evidence import (
-    attempts_for,
+    evidence_from,
     keys_option,
     ledger_option,
     live_option,
-    looking,
-    masks_at,
-    opened,
+    policy_in,
+    policy_option,
     question_of,
-    scope_of,
     selection_options,
 )
-from glasswarden.cli.options import kubectl_of, kubectl_options, now, read_policy
-from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.cli.options import Connection, connection_options, now
+from glasswarden.ledger.query import Question
 from glasswarden.terminal import printable
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -126,15 +125,9 @@ class Work:
 @click.option(
     "-o", "--output", type=_FILE, help="A file for the patch; the standard output without it."
 )
-@click.option(
-    "--policy",
-    "policy_file",
-    envvar="GLASSWARDEN_POLICY",
-    type=_FILE,
-    help="The policy, for the values that it hides; those of Secrets always are.",
-)
+@policy_option("The policy, for the values that it hides; those of Secrets always are.")
 @live_option
-@kubectl_options
+@connection_options(asks_ledger=True, namespace="What was done in it.")
 def command(
     *,
     address: str,
@@ -147,7 +140,9 @@ def command(
     prune: bool,
     output: Path | None,
     policy_file: Path | None,
-    **options: Any,  # noqa: ANN401 - which records, and kubectl's
+    folder: Path | None,
+    connection: Connection,
+    **options: Any,  # noqa: ANN401 - which records
 ) -> None:
     """Write back into Git what was changed by hand and is to stay.
 
@@ -164,10 +159,17 @@ def command(
     Exits with 0, with 1 if something could not be placed, and with 2 if nothing could be tried.
     """  # noqa: D301 - the backslash keeps click from joining the lines
     with _explained():
-        work = _work(parse_address(repo), path, values, branch, prune=prune, options=options)
-        chosen = _chosen(
-            address, keys, read_policy(policy_file) if policy_file else DEFAULT, options
+        question = question_of(options, connection.namespace)
+        work = _work(parse_address(repo), path, values, branch, prune=prune, question=question)
+        named = EvidenceOptions(
+            policy=policy_in(policy_file),
+            ledger=address,
+            keys=keys,
+            is_any_cluster=True,
+            live_folder=folder,
+            connect=lambda: connection.api_server("glasswarden-backport"),
         )
+        chosen = _chosen(named, question)
         outcome = work.done(chosen) if chosen.wanted else _nothing(chosen)
         for line in outcome_lines(outcome, chosen.gone):
             click.echo(line, err=True)
@@ -186,7 +188,7 @@ def _work(
     branch: str | None,
     *,
     prune: bool,
-    options: dict[str, Any],
+    question: Question,
 ) -> Work:
     if address.is_remote:
         raise RepositoryUnusable("a patch needs a clone: give its folder")
@@ -196,27 +198,25 @@ def _work(
         repository.check_branch(branch)
         revision = revision or "HEAD"
     commit = repository.commit_at(revision) if revision else ""
-    app, namespace = options["app"] or "", options["namespace"] or ""
+    app, namespace = question.app or "", question.namespace or ""
     return Work(repository, commit, path, values, app, namespace, prune)
 
 
-def _chosen(address: str, keys: Path | None, policy: Policy, options: dict[str, Any]) -> Chosen:
-    """Return what the ledger tells of and the cluster still has."""
-    question = question_of(options)
-    live = looking(options.pop("folder"), lambda: kubectl_of(options))
-    with opened(address) as ledger:
-        attempts = attempts_for(ledger, question)
-    clusters = sorted({attempt.cluster for attempt in attempts})
-    if len(clusters) > 1:
-        names = ", ".join(map(printable, clusters))
-        raise click.UsageError(f"name one of the clusters with --cluster: {names}")
-    if not attempts:
-        raise NothingRecorded
-    around = Surroundings(standing=Looked(live, masks=masks_at(keys, address)))
-    report = compose(scope_of(question), attempts, around, now())
-    chosen = chosen_of(report, live, policy)
-    for ref, why in live.unread.items():
-        _say(f"{ref} could not be read: {why}")
+def _chosen(named: EvidenceOptions, question: Question) -> Chosen:
+    """Return what was recorded and is still live."""
+    with evidence_from(named) as evidence:
+        attempts = evidence.attempts(question)
+        clusters = sorted({attempt.cluster for attempt in attempts})
+        if len(clusters) > 1:
+            names = ", ".join(map(printable, clusters))
+            raise click.UsageError(f"name one of the clusters with --cluster: {names}")
+        if not attempts:
+            raise NothingRecorded
+        around = Surroundings(standing=evidence.live_states())
+        report = compose(scope_of(question), attempts, around, now())
+        chosen = chosen_of(report, evidence.look_up, evidence.policy)
+        for each in evidence.incomplete:
+            _say(f"{each.what}: {each.why}")
     return chosen
 
 

@@ -8,24 +8,31 @@ from typing import Any, Final
 
 import click
 
-from correlator.attribution.context import Knowledge
 from correlator.attribution.ledger import Histories
-from correlator.blame import Attribution, History, Line, declaration_of, lines_of, render
+from correlator.blame import (
+    Attribution,
+    Declaration,
+    History,
+    Line,
+    declaration_of,
+    lines_of,
+    render,
+)
+from correlator.declared.errors import DeclaredUnreadable
 from correlator.detector.managers import keepers_for
 from correlator.finding import HIDDEN
+from correlator.inspection.evidence import Evidence, EvidenceOptions
 from glasswarden.cli.breakglass import on_object
 from glasswarden.cli.evidence import (
-    audit_log_from,
     audit_log_option,
-    cluster_of,
+    evidence_from,
+    git_folder,
     git_options,
     keys_option,
     ledger_option,
-    manifests_in,
-    masks_at,
-    opened,
+    policy_in,
+    policy_option,
 )
-from glasswarden.cli.options import read_policy
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change, without_noise
 from glasswarden.kube.engines.registry import owner_of
@@ -33,9 +40,8 @@ from glasswarden.kube.managed_fields import entries_of
 from glasswarden.kube.objects import Object, Ref, generation_of, ref_of
 from glasswarden.kube.paths import Path as FieldPath
 from glasswarden.kube.paths import PathError, parse_path
-from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Attempt
-from glasswarden.policy.policy import DEFAULT, Policy
+from glasswarden.policy.policy import Policy
 
 MOST_RECORDS: Final = 2000
 """How far back an object's history is read; what is older is told by managedFields, if at all."""
@@ -47,15 +53,10 @@ MOST_RECORDS: Final = 2000
 @keys_option
 @audit_log_option
 @git_options
+@click.option("--app", default="", metavar="NAME", help="The release's name, where it is a chart.")
 @click.option("--field", metavar="PATH", help="Only this field, and what stands below it.")
 @click.option("--cluster", metavar="NAME", help="Its cluster, where the ledger has several.")
-@click.option(
-    "--policy",
-    "policy_file",
-    envvar="GLASSWARDEN_POLICY",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The policy, for the values that it hides; those of Secrets always are.",
-)
+@policy_option("The policy, for the values that it hides; those of Secrets always are.")
 def command(
     obj: Object,
     address: str,
@@ -64,8 +65,10 @@ def command(
     field: str | None,
     cluster: str | None,
     policy_file: Path | None,
-    git: str | None,
+    git: str,
     path: str,
+    values: tuple[Path, ...],
+    app: str,
 ) -> None:
     """Show a live object as YAML, each line with who set it, when, why, under which ticket.
 
@@ -73,29 +76,26 @@ def command(
     manager's, which anybody can choose. With --git, a line that is as Git declares it also has the
     revision and the file.
     """
-    policy = read_policy(policy_file) if policy_file else DEFAULT
+    policy, ref = policy_in(policy_file), ref_of(obj)
     below = _path(field) if field else None
-    with opened(address) as ledger:
-        name = cluster_of(ledger, cluster)
-        attempts = _history(ledger, ref_of(obj), name)
     lines = [line for line in _lines(obj, policy) if _is_wanted(line, below)]
-    if not lines:
-        raise click.ClickException(f"{ref_of(obj)} has nothing at {field}")
-    with audit_log_from(audit_logs, policy) as audit:
-        history = History(
-            name,
-            ref_of(obj),
-            entries_of(obj),
-            attempts,
-            masks_at(keys, address),
-            keepers_for(owner_of(obj, policy.engines), policy),
-            audit.knowledge if audit else Knowledge(),
-            generation_of(obj),
-        )
+    named = EvidenceOptions(
+        policy=policy,
+        ledger=address,
+        keys=keys,
+        cluster=cluster or "",
+        audit_logs=audit_logs,
+        git=git_folder(git, path, values, app, ref.namespace),
+    )
+    with evidence_from(named) as evidence:
+        if not lines:
+            raise click.ClickException(f"{ref} has nothing at {field}")
+        history = _history(evidence, obj)
         blamed = [(line, _attribution(history, line)) for line in lines]
-        for each in audit.incomplete if audit else ():
+        revisions = _revisions(evidence, ref, lines)
+        for each in evidence.audit.incomplete if evidence.audit else ():
             click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
-    text = "\n".join(_styled(blamed, _revisions(git, path, ref_of(obj), lines)))
+    text = "\n".join(_styled(blamed, revisions))
     if sys.stdout.isatty():
         click.echo_via_pager(f"{text}\n")
     else:
@@ -109,9 +109,25 @@ def _path(text: str) -> FieldPath:
         raise click.BadParameter(str(error), param_hint="--field") from error
 
 
-def _history(ledger: Ledger, ref: Ref, cluster: str) -> list[Attempt]:
+def _history(evidence: Evidence, obj: Object) -> History:
+    """Return what is known of the writes to *obj*."""
+    return History(
+        evidence.cluster,
+        ref_of(obj),
+        entries_of(obj),
+        _attempts(evidence, ref_of(obj)),
+        evidence.masks,
+        keepers_for(owner_of(obj, evidence.policy.engines), evidence.policy),
+        evidence.witnessed,
+        generation_of(obj),
+    )
+
+
+def _attempts(evidence: Evidence, ref: Ref) -> list[Attempt]:
     """Return what was attempted on the object, newest first."""
-    histories = Histories(ledger, cluster)
+    if evidence.ledger is None:
+        return []
+    histories = Histories(evidence.ledger, evidence.cluster)
     return list(islice(histories([ref])[0], MOST_RECORDS))
 
 
@@ -134,15 +150,26 @@ def _attribution(history: History, line: Line) -> Attribution | None:
     return history.attribute(line.path, line.value) if line.sets else None
 
 
-def _revisions(git: str | None, path: str, ref: Ref, lines: list[Line]) -> list[str]:
+def _revisions(evidence: Evidence, ref: Ref, lines: list[Line]) -> list[str]:
     """Return the revision and the file of each line that is as Git declares it."""
-    declared = declaration_of(ref, manifests_in(git, path)) if git else None
-    if git and declared is None:
-        click.echo(f"{git} does not declare {ref}", err=True)
+    declared = _declaration(evidence, ref)
     return [
         str(declared) if declared and line.sets and declared.says(line.path, line.value) else ""
         for line in lines
     ]
+
+
+def _declaration(evidence: Evidence, ref: Ref) -> Declaration | None:
+    """Return what Git declares about the object; or end with why Git cannot be read."""
+    if evidence.git is None:
+        return None
+    try:
+        declared = declaration_of(ref, evidence.manifests(evidence.git))
+    except DeclaredUnreadable as error:
+        raise click.ClickException(str(error)) from error
+    if declared is None:
+        click.echo(f"{evidence.git.repository} does not declare {ref}", err=True)
+    return declared
 
 
 def _styled(blamed: list[tuple[Line, Attribution | None]], revisions: list[str]) -> Iterator[str]:

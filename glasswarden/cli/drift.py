@@ -1,65 +1,93 @@
-"""The command itself: its options, and the order in which things are done.
+"""`glasswarden drift`: what differs from Git, the ledger and other programs' findings.
 
-How findings are shown, and how the command ends because of them.
-
-`--watch`: what is not as Git says, for a wall.
+The command names its sources, has them inspected once or watched, and prints the result. It writes
+nothing to the cluster.
 """
 
 import json
+import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from correlator.declared.errors import DeclaredUnreadable
-from correlator.declared.read import fingerprint
-from correlator.finding import Response, Result, joined, result_as_json
-from correlator.inspection.attribute import Causes, NoCauses
-from correlator.inspection.follow import Follower
-from correlator.inspection.scan import Scan
-from correlator.live.cluster import ClusterLive
+from correlator.declared.read import FollowedGit
+from correlator.finding import Response, Result, result_as_json
+from correlator.inspection.evidence import Evidence, EvidenceOptions, GitFolder
+from correlator.inspection.inspect import NothingInspected, Source, SourceFailed, inspect
+from correlator.inspection.scan import Progress
+from correlator.inspection.scope import InspectionScope
+from correlator.inspection.sources import (
+    AuditLogSource,
+    FollowedGitSource,
+    GitSource,
+    argocd_api_source,
+    argocd_core_source,
+    imported_source,
+    ledger_source,
+)
 from correlator.output.markdown import render_markdown
 from correlator.output.table import render_table
+from correlator.sources.argocd_api import ArgoCDApi
+from correlator.sources.argocd_api import Asked as Applications
 from correlator.sources.imports import IMPORTS
 from glasswarden.cli.evidence import (
-    audit_log_from,
     audit_log_option,
+    evidence_from,
+    git_folder,
+    git_options,
     keys_option,
+    live_option,
     optional_ledger_option,
+    policy_in,
+    policy_option,
 )
-from glasswarden.cli.inspection import (
-    Inputs,
-    Losses,
-    Options,
-    Request,
-    argocd_options,
-    argocd_source,
-    causes_from,
-    explained,
-    imported,
-    new_scan,
-    of_cluster,
-    of_folder,
-    of_others,
-)
-from glasswarden.cli.options import DURATION, access_to
-from glasswarden.cluster.client import ApiServer, ApiServerError
+from glasswarden.cli.options import DURATION, Connection, connection_options, now, read_bytes
+from glasswarden.cluster.client import ApiServerError
 from glasswarden.ledger.errors import LedgerError
+from glasswarden.policy.policy import Policy
 from glasswarden.terminal import printable
 
 UNKNOWN_WIDTH: Final = 120
 """Columns where there is no terminal to ask."""
 
 FORMATS: Final = ("table", "json", "markdown")
+WATCH_SECONDS: Final = 2.0
+TOKEN: Final = "ARGOCD_AUTH_TOKEN"  # noqa: S105 - the name of a variable
+"""Where Argo CD's own command line looks for a token."""
+CORE: Final = "core"
+"""Stands for an Argo CD without an API."""
+
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 
-def rendered(result: Result, form: str) -> str:
+class CannotInspect(click.ClickException):
+    """Nothing could be compared: that is neither drift nor the lack of it."""
+
+    exit_code = 2
+
+
+@contextmanager
+def exit_with_reason() -> Iterator[None]:
+    """End with exit code 2 and a sentence where nothing can be compared."""
+    try:
+        yield
+    except (ApiServerError, LedgerError, NothingInspected) as error:
+        raise CannotInspect(str(error)) from error
+    except click.UsageError:
+        raise
+    except click.ClickException as error:  # a policy that cannot be read
+        raise CannotInspect(error.message) from error
+
+
+def render(result: Result, form: str) -> str:
     """Return *result* in one of `FORMATS`."""
     match form:
         case "json":
@@ -71,76 +99,186 @@ def rendered(result: Result, form: str) -> str:
 
 
 def exit_code_of(result: Result) -> int:
-    """Return how a check ends: 1 for drift that counts, 2 where something was not looked at."""
+    """Return how a check ends: 1 for drift that counts, 2 where something was not inspected."""
     if any(each.verdict and each.verdict.response != Response.IGNORE for each in result.findings):
         return 1
     return 2 if result.incomplete else 0
 
 
-WATCH_SECONDS: Final = 2.0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The command's options, by the names that they have there."""
+
+    git: str
+    path: str
+    values: tuple[Path, ...]
+    folder: Path | None
+    connection: Connection
+    app: str
+    kinds: tuple[str, ...]
+    age: timedelta | None
+    policy_file: Path | None
+    imports: tuple[str, ...]
+    argocd_url: str
+    argocd_token: Path | None
+    argocd_ca: Path | None
+    argocd_cluster: str
+    ledger: str | None
+    keys: Path | None
+    audit_logs: tuple[Path, ...]
+    cluster: str | None
+    unexplained: bool
+    confirm: bool
+    form: str
+    exit_code: bool
+    is_watch: bool
+
+    def check(self) -> None:
+        """End where what was asked for cannot go together."""
+        others = self.imports or self.ledger or self.audit_logs or self.argocd_url
+        if not self.git and (self.is_watch or not others):
+            ways = "--git, --ledger, --argocd, --audit-log or --import"
+            raise click.UsageError(f"say what to go by: {ways}")
+        if not self.git and self.confirm:
+            raise click.UsageError("--confirm needs something to apply: --git")
+        if self.folder is not None and (self.is_watch or self.confirm):
+            raise click.UsageError("--watch and --confirm need a cluster, not --live")
+        if self.is_watch and (given := self._read_once()):
+            raise click.UsageError(f"--watch goes by Git alone, not by {' or '.join(given)}")
+        if self.unexplained and self.ledger is None:
+            raise click.UsageError("--unexplained needs a ledger to ask: --ledger")
+        for each in self.imports:
+            form, _, file = each.partition("=")
+            if form not in IMPORTS or not file:
+                raise click.BadParameter(f"{each!r} is not FORMAT=FILE", param_hint="--import")
+
+    def _read_once(self) -> list[str]:
+        """Return those of the options given that cannot be watched."""
+        once = {
+            "--audit-log": self.audit_logs,
+            "--argocd": self.argocd_url,
+            "--confirm": self.confirm,
+            "--import": self.imports,
+        }
+        return [option for option, value in once.items() if value]
+
+    @property
+    def scope(self) -> InspectionScope:
+        """What the inspection is about."""
+        namespace = self.connection.namespace
+        return InspectionScope(self.app, namespace, self.kinds, self.age, self.unexplained)
+
+    @property
+    def folder_in_git(self) -> GitFolder | None:
+        """The folder that Git declares objects in."""
+        return git_folder(self.git, self.path, self.values, self.app, self.connection.namespace)
+
+    def evidence(self, policy: Policy) -> EvidenceOptions:
+        """Return the evidence that was named; the *policy* may name the cluster."""
+        return EvidenceOptions(
+            policy=policy,
+            ledger=self.ledger or "",
+            is_ledger_required=False,
+            keys=self.keys,
+            cluster=self.cluster or (policy.cluster if self.policy_file else ""),
+            audit_logs=self.audit_logs,
+            git=self.folder_in_git,
+            live_folder=self.folder,
+            connect=lambda: self.connection.api_server("glasswarden-drift"),
+        )
+
+    def sources(self, evidence: Evidence) -> list[Source]:
+        """Return what was named, in the order in which it is believed."""
+        found: list[Source] = []
+        if evidence.git is not None:
+            found.append(GitSource(evidence.git, self.scope, self.confirm, _progress_reporter()))
+        if self.argocd_url:
+            found.append(self._argocd())
+        # What other programs found can be linked without a cluster to read.
+        if evidence.ledger is not None and (found or not self.imports):
+            found.append(ledger_source())
+        found += map(_imported, self.imports)
+        return [*found, AuditLogSource()] if evidence.audit is not None else found
+
+    def _argocd(self) -> Source:
+        applications = Applications(self.app, self.argocd_cluster)
+        if self.argocd_url == CORE:
+            return argocd_core_source(applications=applications)
+        return argocd_api_source(self._connect_argocd, applications)
+
+    def _connect_argocd(self) -> ArgoCDApi:
+        return ArgoCDApi(self.argocd_url, _token(self.argocd_token), self.argocd_ca)
 
 
-def watch(request: Request, server: ApiServer, causes: Causes | NoCauses, form: str) -> None:
+def _token(file: Path | None) -> str:
+    if file is None:
+        return os.environ.get(TOKEN, "")
+    try:
+        return file.read_text().strip()
+    except OSError as error:
+        raise SourceFailed(f"{file}: {error.strerror}") from error
+
+
+def _imported(option: str) -> Source:
+    form, _, file = option.partition("=")
+
+    def read() -> str:
+        try:
+            return read_bytes(Path(file)).decode(errors="replace")
+        except click.ClickException as error:
+            raise SourceFailed(error.message) from error
+
+    return imported_source(f"--import {option}", form, read)
+
+
+def _progress_reporter() -> Callable[[Progress], None]:
+    """Return what shows a person how far a scan is, where a terminal is read by one."""
+
+    def report(progress: Progress) -> None:
+        done = progress.kinds == progress.of
+        text = f"{progress.kinds}/{progress.of} kinds, {progress.objects} objects"
+        click.echo(f"\r{'' if done else text}\x1b[K", err=True, nl=False)
+
+    return report if sys.stderr.isatty() else lambda _: None
+
+
+def watch(evidence: Evidence, source: Source, scope: InspectionScope, form: str) -> None:
     """Show what there is whenever it changes, until somebody ends it."""
-
-    def scan() -> tuple[Scan, ClusterLive]:
-        live = ClusterLive(server, request.scope)
-        return new_scan(request, request.manifests(), live), live
-
-    follower = Follower(server, scan, lambda: fingerprint(request.address, request.path))
-    shown = ""
+    printed = ""
     try:
         while True:
-            text = _seen(request, follower, causes, form)
-            if text != shown:
+            text = inspect_and_render(evidence, source, scope, form)
+            if text != printed:
                 click.clear()
                 click.echo(text)
-                shown = text
+                printed = text
             time.sleep(WATCH_SECONDS)
     except KeyboardInterrupt:
         click.echo(err=True)
     finally:
-        follower.close()
+        source.close()
 
 
-def _seen(request: Request, follower: Follower, causes: Causes | NoCauses, form: str) -> str:
-    """Return what a pass finds, or why it finds nothing: a wall outlives an outage."""
-    scene = request.scene()
+def inspect_and_render(
+    evidence: Evidence, source: Source, scope: InspectionScope, form: str
+) -> str:
+    """Return what a pass finds, or why it finds nothing: the watch survives an outage."""
+    evidence.renew()
+    inspection = inspect(evidence, [source], scope, now())
     try:
-        scene = replace(scene, open_grants=causes.open_grants(scene.now))
-        found = follower.run(scene, causes.linker())
-    except (DeclaredUnreadable, ApiServerError, LedgerError) as error:
+        inspection.check()
+    except NothingInspected as error:
         return printable(f"Nothing could be looked at: {error}")
-    return rendered(request.only.applied(found, scene.now), form)
-
-
-_FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
-_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+    return render(inspection.result, form)
 
 
 @click.command("drift")
-@click.option(
-    "--git",
-    "address",
-    default="",
-    metavar="DIR|URL[@REV]",
-    help="What is declared: a folder as it lies there, or a repository at a revision.",
-)
-@click.option("--path", default="", metavar="PATH", help="The folder inside of it.")
-@click.option(
-    "--values", multiple=True, type=_FILE, help="Values for a Helm chart; may be repeated."
-)
-@click.option("--live", "folder", type=_FOLDER, help="Compare with the objects in this folder.")
-@click.option(
-    "--kubeconfig",
-    envvar="KUBECONFIG",
-    type=_FILE,
-    help="Compare with this cluster; ~/.kube/config, or the cluster we run in, without it.",
+@git_options
+@live_option
+@connection_options(
+    asks_ledger=True, namespace="Only this namespace; objects that name none are in it."
 )
 @click.option("--app", default="", help="Only this application's objects; also the release's name.")
-@click.option(
-    "--namespace", "-n", default="", help="Only this namespace; objects that name none are in it."
-)
 @click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
 @click.option(
     "--since",
@@ -149,9 +287,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
     metavar="AGE",
     help="Only what is at most this old: 90m, 24h, 7d.",
 )
-@click.option(
-    "--policy", "policy_file", envvar="GLASSWARDEN_POLICY", type=_FILE, help="The policy file."
-)
+@policy_option("The policy file.")
 @click.option(
     "--import",
     "imports",
@@ -159,7 +295,23 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
     metavar="FORMAT=FILE",
     help=f"Findings of another program: {', '.join(IMPORTS)}; may be repeated.",
 )
-@argocd_options
+@click.option(
+    "--argocd",
+    "argocd_url",
+    default="",
+    metavar="URL|core",
+    help="Also what this Argo CD sees, by its API; or by its Applications alone: core.",
+)
+@click.option(
+    "--argocd-token", type=_FILE, help=f"The file with the token; else ${TOKEN} holds it."
+)
+@click.option("--argocd-ca", type=_FILE, help="The authority behind its certificate.")
+@click.option(
+    "--argocd-cluster",
+    default="",
+    metavar="NAME",
+    help="What Argo CD calls the cluster, where it is not its own.",
+)
 @optional_ledger_option
 @keys_option
 @audit_log_option
@@ -175,7 +327,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there is drift.")
 @click.option("--watch", "is_watch", is_flag=True, help="Show the table again whenever it changes.")
-def command(**typed: Any) -> None:  # noqa: ANN401 - as they came
+def command(**options: Any) -> None:  # noqa: ANN401 - as they came
     """Compare what Git declares with what is live, field by field.
 
     With --ledger, each difference is shown with who made it, when and under which ticket, or with
@@ -190,49 +342,24 @@ def command(**typed: Any) -> None:  # noqa: ANN401 - as they came
     With --exit-code, findings to be ignored do not count, and what could not be looked at exits
     with 2.
     """
-    options = Options(**typed)
-    options.check()
-    with explained():
-        request = options.request()
-        with _asked(options, request) as asked:
-            if options.is_watch:
-                asked.losses.check()
-                server = ApiServer(access_to(options.kubeconfig), "glasswarden-drift")
-                watch(request, server, asked.causes, options.form)
-                return
-            result = _result(options, request, asked)
-    click.echo(rendered(result, options.form))
-    if options.exit_code:
-        sys.exit(exit_code_of(result))
+    given = Options(**options)
+    given.check()
+    with exit_with_reason(), evidence_from(given.evidence(policy_in(given.policy_file))) as found:
+        if given.is_watch:
+            _watch(given, found)
+            return
+        inspection = inspect(found, given.sources(found), given.scope, now())
+        inspection.check()
+    click.echo(render(inspection.result, given.form))
+    if given.exit_code:
+        sys.exit(exit_code_of(inspection.result))
 
 
-@contextmanager
-def _asked(options: Options, request: Request) -> Iterator[Inputs]:
-    """Open the ledger and the audit log, if they were named."""
-    losses, policy, name = Losses(), request.policy, options.cluster_in(request)
-    with (
-        audit_log_from(options.audit_logs, policy) as audit,
-        causes_from(options.ledger, options.keys, name, policy, audit, losses) as causes,
-    ):
-        yield Inputs(causes, losses, audit=audit)
-
-
-def _result(options: Options, request: Request, asked: Inputs) -> Result:
-    """Return what all that were asked find, and what could not be looked at."""
-    source, result, losses = None, None, asked.losses
-    with losses.part("Argo CD", is_source=False):
-        source = argocd_source(options, request.policy)
-    asked = replace(asked, source=source, told=imported(request, options.imports, losses))
-    # What others found can be linked without a cluster to look at.
-    if options.address or source or (options.ledger is not None and not options.imports):
-        folder = options.folder
-        where = "the cluster" if folder is None else f"--live {folder}"
-        with losses.part(where, is_source=False):
-            result = (
-                of_cluster(request, options.kubeconfig, asked)
-                if folder is None
-                else of_folder(request, folder, asked)
-            )
-    result = result or of_others(request, asked)
-    losses.check()
-    return joined(result, Result(incomplete=tuple(losses.incomplete)))
+def _watch(options: Options, evidence: Evidence) -> None:
+    if evidence.unopened:
+        raise CannotInspect("; ".join(each.why for each in evidence.unopened))
+    if evidence.git is not None:
+        git = evidence.git
+        repository = FollowedGit(git.address, git.path, git.release)
+        source = FollowedGitSource(repository, options.scope, evidence.server)
+        watch(evidence, source, options.scope, options.form)

@@ -1,56 +1,45 @@
-"""Which records a command goes by: a ticket, a person, an application, a place, a time.
+"""The options that name evidence, and how commands open it.
 
-What Git declares, for commands that ask what it has taken over by now.
-
-`--audit-log`: the API server's audit log, for whatever can use it as a witness.
-
-Objects as they are live: through the person's own kubectl, or from files taken with it.
-
-Options that the ledger's commands share.
-
-The keys that hidden values were masked with, where they are at hand.
-
-Which of a ledger's clusters is meant.
-
-Numbers as people read them.
+Commands that look back name a ledger, an audit log, live state and Git by the same options, and
+open them with `evidence_from`. What is wrong with one of them ends the command with a sentence.
 """
 
 import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from correlator.attribution.ledger import clusters_in
-from correlator.audit.log import AuditLog, read_log
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import parse_address
-from correlator.declared.manifests import Manifests
-from correlator.declared.read import lookup_in, read_declared
 from correlator.declared.render import Release, read_plain
-from correlator.report.model import Scope
-from correlator.still_live import Lookup, NotKnown
+from correlator.inspection.evidence import (
+    ClusterNotNamed,
+    Evidence,
+    EvidenceOptions,
+    GitFolder,
+    cluster_in,
+    open_evidence,
+)
 from glasswarden.audit.files import PATTERN
-from glasswarden.cli.options import MOMENT, KindUnknown, Kubectl, kind_of
+from glasswarden.cli.options import MOMENT, KindUnknown, kind_of, read_policy
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.ledger.chain import Clerk, clerk_of, open_signer
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable, LedgerError
-from glasswarden.ledger.keys import open_masks
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.masking import Masks
-from glasswarden.ledger.open import is_postgres, keys_beside, open_ledger
+from glasswarden.ledger.open import keys_beside, open_ledger
 from glasswarden.ledger.query import Question
-from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.writes import asked
-from glasswarden.policy.policy import Policy
+from glasswarden.policy.policy import DEFAULT, Policy
 
 PAGE: Final = 500
-_NAMES: Final = ("ticket", "actor", "app", "namespace", "cluster", "since", "until")
+_NAMES: Final = ("ticket", "actor", "app", "cluster", "since", "until")
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -62,7 +51,6 @@ def selection_options(function: Function) -> Function:
             click.option("--ticket", metavar="ID", help="What was done under this ticket."),
             click.option("--actor", metavar="USER", help="What this person did."),
             click.option("--app", metavar="NAME", help="What was done to this application."),
-            click.option("--namespace", "-n", metavar="NAME", help="What was done in it."),
             click.option("--cluster", metavar="NAME", help="What was done in this cluster."),
             click.option("--since", type=MOMENT, help="Not before: 7d, 2h, or a date."),
             click.option("--until", type=MOMENT, help="Not after."),
@@ -72,54 +60,72 @@ def selection_options(function: Function) -> Function:
     return function
 
 
-def question_of(options: dict[str, Any]) -> Question:
-    """Return the question that *options* ask; one that asks for everything ends the command."""
-    chosen = {name: options[name] for name in _NAMES}
+def question_of(options: dict[str, Any], namespace: str) -> Question:
+    """Take the question out of *options*; one that asks for everything ends the command."""
+    chosen = {name: options.pop(name) for name in _NAMES} | {"namespace": namespace or None}
     if not any(chosen.values()):
         raise click.UsageError("say what it is about: --ticket, --since, --app, --actor, …")
     return Question(**chosen, limit=PAGE)
 
 
-def scope_of(question: Question) -> Scope:
-    """Return *question* as a report says it."""
-    return Scope(
-        ticket=question.ticket or "",
-        actor=question.actor or "",
-        app=question.app or "",
-        namespace=question.namespace or "",
-        cluster=question.cluster or "",
-        since=question.since,
-        until=question.until,
-    )
-
-
-def attempts_for(ledger: Ledger, question: Question) -> list[Attempt]:
-    """Return all that *question* wants, oldest first."""
-    return sorted(asked(ledger, question), key=lambda each: (each.time, each.id))
-
-
 def git_options(function: Function) -> Function:
-    """Let a command be told where Git's files are."""
-    git = click.option(
-        "--git", metavar="DIR|URL@REV", help="What is declared, to see what it took over."
+    """Let a command be told where Git's files are; `git_folder` takes them."""
+    options = (
+        click.option(
+            "--git",
+            default="",
+            metavar="DIR|URL[@REV]",
+            help="What is declared: a folder as it is, or a repository at a revision.",
+        ),
+        click.option("--path", default="", metavar="PATH", help="The folder in --git."),
+        click.option(
+            "--values", multiple=True, type=_FILE, help="Values for a Helm chart; may be repeated."
+        ),
     )
-    path = click.option("--path", default="", metavar="FOLDER", help="The folder in --git.")
-    return git(path(function))
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
-def declared_in(git: str, path: str) -> tuple[Lookup, list[str]]:
-    """Return a look into what Git declares, and what of it could not be read."""
-    manifests = manifests_in(git, path)
-    incomplete = [f"{each.what}: {each.why}" for each in manifests.incomplete]
-    return lookup_in(manifests), incomplete
+def git_folder(
+    git: str, path: str, values: tuple[Path, ...], app: str | None, namespace: str
+) -> GitFolder | None:
+    """Return the folder that the options name, and the release that a chart is rendered as."""
+    if not git:
+        return None
+    release = Release(app or "", namespace, tuple(file.absolute() for file in values))
+    return GitFolder(parse_address(git), path, release)
 
 
-def manifests_in(git: str, path: str) -> Manifests:
-    """Return what Git declares, or end with why it cannot be read."""
-    try:
-        return read_declared(parse_address(git), path, Release())
-    except DeclaredUnreadable as error:
-        raise click.ClickException(str(error)) from error
+def policy_option(help_text: str) -> Callable[[Function], Function]:
+    """Let a command be told the policy as `policy_file`; *help_text* says what for."""
+    return click.option(
+        "--policy", "policy_file", envvar="GLASSWARDEN_POLICY", type=_FILE, help=help_text
+    )
+
+
+def policy_in(file: Path | None) -> Policy:
+    """Return the policy in *file*, the built-in one without it; or end with its mistake."""
+    return read_policy(file) if file else DEFAULT
+
+
+@contextmanager
+def evidence_from(options: EvidenceOptions) -> Iterator[Evidence]:
+    """Open what *options* name; what is wrong with it ends the command with a sentence."""
+    with sentences(), ExitStack() as opened:
+        with _audit_progress(options.audit_logs) as update:
+            named = replace(options, on_audit_progress=update)
+            evidence = opened.enter_context(open_evidence(named))
+        yield evidence
+
+
+@contextmanager
+def _audit_progress(files: tuple[Path, ...]) -> Iterator[Callable[[int], None]]:
+    """Show a person how far reading the audit log is."""
+    size = sum(file.stat().st_size for file in files)
+    hidden = not files or not sys.stderr.isatty()
+    with click.progressbar(length=size, label="Audit log", file=sys.stderr, hidden=hidden) as bar:
+        yield bar.update
 
 
 class AuditFiles(click.ParamType[tuple[Path, ...]]):
@@ -157,20 +163,6 @@ audit_log_option = click.option(
 )
 
 
-@contextmanager
-def audit_log_from(files: tuple[Path, ...], policy: Policy) -> Iterator[AuditLog | None]:
-    """Read *files*, shown while that takes its time; yield nothing where there are none."""
-    if not files:
-        yield None
-        return
-    size = sum(file.stat().st_size for file in files)
-    hidden = not sys.stderr.isatty()
-    with click.progressbar(length=size, label="Audit log", file=sys.stderr, hidden=hidden) as bar:
-        log = read_log(files, policy, bar.update)
-    with closing(log):
-        yield log
-
-
 live_option = click.option(
     "--live",
     "folder",
@@ -179,35 +171,8 @@ live_option = click.option(
 )
 
 
-def looking(folder: Path | None, kubectl: Callable[[], Kubectl]) -> "Live | Snapshot":
-    """Return who looks objects up: in *folder* where one is given, else through *kubectl*."""
-    return Live(kubectl()) if folder is None else Snapshot(folder)
-
-
-class Live:
-    """Looks each object up once, and remembers which could not be read."""
-
-    def __init__(self, kubectl: Kubectl) -> None:
-        self._kubectl = kubectl
-        self._seen: dict[Ref, Object | None] = {}
-        self.unread: dict[Ref, str] = {}
-        """What could not be read, and what kubectl said about it."""
-
-    def __call__(self, ref: Ref) -> Object | None:
-        """Return the object, none where there is none; raise `NotKnown`."""
-        if ref in self.unread:
-            raise NotKnown(str(ref))
-        if ref not in self._seen:
-            try:
-                self._seen[ref] = self._kubectl.find(ref)
-            except click.ClickException as error:
-                self.unread[ref] = error.message
-                raise NotKnown(str(ref)) from error
-        return self._seen[ref]
-
-
 class Snapshot:
-    """The objects in a folder; of what is not among them nothing is known."""
+    """The objects in a folder, by the words that kubectl takes."""
 
     def __init__(self, folder: Path) -> None:
         """Read *folder*, or end with why it cannot be read."""
@@ -217,16 +182,6 @@ class Snapshot:
             raise click.ClickException(str(error)) from error
         self._objects = [each.manifest for each in found.objects]
         self._folder = folder
-        self.unread: dict[Ref, str] = {}
-        """What was asked for and is not in the folder."""
-
-    def __call__(self, ref: Ref) -> Object:
-        """Return the object; raise `NotKnown`."""
-        for obj, found in self._each(ref.kind):
-            if (found.group, found.namespace, found.name) == (ref.group, ref.namespace, ref.name):
-                return obj
-        self.unread[ref] = f"it is not in {self._folder}"
-        raise NotKnown(str(ref))
 
     def get(self, target: str, namespace: str) -> Object:
         """Return what *target*, as kubectl takes it, names in *namespace*; or end."""
@@ -351,37 +306,16 @@ def sentences() -> Iterator[None]:
     """Turn what a ledger raises into a message for a person."""
     try:
         yield
+    except ClusterNotNamed as error:
+        raise click.UsageError(str(error)) from error
     except LedgerError as error:
         raise click.ClickException(str(error)) from error
 
 
-def masks_at(keys: Path | None, address: str) -> Masks | None:
-    """Return what hidden values can be compared with; none where nobody named any.
-
-    A folder that was named and has no such keys ends the command: to go on without them would call
-    unknown what the person thinks is compared.
-    """
-    if keys is not None:
-        with sentences():
-            return open_masks(keys)
-    if is_postgres(address):
-        return None
-    try:
-        with sentences():
-            beside = keys_beside(address)
-        return open_masks(beside)
-    except KeyUnusable:
-        return None
-
-
 def cluster_of(ledger: Ledger, named: str | None) -> str:
-    """Return the cluster that was *named*, or the only one: another one's name would be wrong."""
-    if named:
-        return named
-    known = clusters_in(ledger)
-    if len(known) > 1:
-        raise click.UsageError(f"name one of the clusters with --cluster: {', '.join(known)}")
-    return next(iter(known), "")
+    """Return the cluster that was *named*, or the only one; or end with the names of several."""
+    with sentences():
+        return cluster_in(ledger, named or "")
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,10 +1,7 @@
-"""`glasswarden grants`: the list, from the ledger and from the objects as they are live.
+"""`glasswarden grants`: who used break-glass, and what became of what they changed.
 
-Grants as they are shown: a table for people, JSON for programs.
-
-What the commands about grants share: the ledger's part of the question.
-
-`glasswarden grants sweep`: take what is left of grants that are over off their objects.
+`glasswarden grants sweep` removes what is left of grants that are over from their objects; the list
+writes nothing.
 """
 
 import json
@@ -18,21 +15,24 @@ from typing import Any, Final, TypeVar
 import click
 import msgspec
 
+from correlator.declared.errors import DeclaredUnreadable
 from correlator.grants import Field, Grant, State, grants_of, ref_of_attempt, stories_since
-from correlator.still_live import OBJECT, UNKNOWN, Answer, Looked, NotKnown, Standing, Standings
+from correlator.inspection.evidence import Evidence, EvidenceOptions
+from correlator.inspection.scope import InspectionScope
+from correlator.still_live import OBJECT, UNKNOWN, Answer, Standing, Standings
 from glasswarden.cli.breakglass import is_followed, is_open, left, namespace_of, view_of
 from glasswarden.cli.evidence import (
-    Live,
     counted,
-    declared_in,
+    evidence_from,
+    git_folder,
     git_options,
     keys_option,
-    masks_at,
+    live_option,
     opened,
 )
 from glasswarden.cli.ledger.log import UNLIMITED, Line, change_in_words, lines_of, widths_of
 from glasswarden.cli.main import LazyGroup
-from glasswarden.cli.options import MOMENT, Kubectl, kubectl_of, kubectl_options
+from glasswarden.cli.options import MOMENT, Connection, Kubectl, connection_options
 from glasswarden.kube.objects import Object, Ref, annotations_of, labels_of, metadata_of
 from glasswarden.ledger.record import Attempt, ChangedField
 from glasswarden.policy.breakglass import names
@@ -216,7 +216,7 @@ def scope_options(function: Function) -> Function:
         show_default=True,
         help="Grants that something happened to since: 7d, 2026-03-01T12:00:00Z.",
     )
-    cluster = click.option("--cluster", help="Of this cluster, which kubectl must be talking to.")
+    cluster = click.option("--cluster", help="Of this cluster, which must be the one asked.")
     return since(cluster(function))
 
 
@@ -243,11 +243,13 @@ COMMANDS: Final = {"sweep": "glasswarden.cli.grants:sweep"}
 @keys_option
 @click.option("--ticket", help="Under this ticket.")
 @click.option("--actor", help="Of this person.")
+@click.option("--app", default="", help="Of this application; also the release's name of a chart.")
 @click.option("--overdue", is_flag=True, help="Only what has ended and is still live.")
 @click.option("--all", "everything", is_flag=True, help="Settled ones too.")
 @git_options
+@live_option
 @click.option("--no-live", is_flag=True, help="Go by the ledger alone; ask no cluster.")
-@kubectl_options
+@connection_options(asks_ledger=True, namespace="On objects in this namespace.")
 @click.option(
     "--format",
     "output",
@@ -264,7 +266,7 @@ def grants(**options: Any) -> None:  # noqa: ANN401 - as they came
 
     A grant is open until it ends; then it is overdue while something changed under it is still
     live, and settled when all of it is undone, in Git (which --git shows), or delegated. Objects
-    are looked up with kubectl; what cannot be read is unchecked.
+    are looked up in the cluster; what cannot be read is unchecked.
     """
     if click.get_current_context().invoked_subcommand is None:
         _list(**options)
@@ -310,51 +312,79 @@ def _found(
     keys: Path | None,
     ticket: str | None,
     actor: str | None,
-    git: str | None,
+    app: str,
+    git: str,
     path: str,
+    values: tuple[Path, ...],
+    folder: Path | None,
     no_live: bool,
-    **options: Any,  # noqa: ANN401 - kubectl's
+    connection: Connection,
 ) -> list[Grant]:
     """Return the grants that are asked about, newest first, with what became of their fields."""
-    ledger_address = required(address)
-    with opened(ledger_address) as ledger:
-        story = stories_since(ledger, since, cluster)
-    asked = [
-        grant
-        for grant in grants_of(story, _unlooked)
-        if ticket in {None, grant.ticket} and actor in {None, grant.grantee}
+    scope = InspectionScope(app, connection.namespace)
+    named = EvidenceOptions(
+        ledger=required(address),
+        keys=keys,
+        cluster=cluster or "",
+        is_any_cluster=True,
+        git=git_folder(git, path, values, app, connection.namespace),
+        live_folder=None if no_live else folder,
+        connect=None if no_live else lambda: connection.api_server("glasswarden-grants"),
+    )
+    with evidence_from(named) as evidence:
+        story = _story(evidence, scope, since, cluster)
+        grants = [
+            grant
+            for grant in grants_of(story, _unchecked)
+            if ticket in {None, grant.ticket} and actor in {None, grant.grantee}
+        ]
+        if (no_live and not git) or not grants or not _in_one_cluster(grants):
+            return grants
+        evidence.live_scope = scope.live
+        return _checked(evidence, story, {(grant.cluster, grant.id) for grant in grants})
+
+
+def _story(
+    evidence: Evidence, scope: InspectionScope, since: datetime, cluster: str | None
+) -> list[Attempt]:
+    """Return the records of grants in *scope*."""
+    if evidence.ledger is None:
+        return []
+    return [
+        each
+        for each in stories_since(evidence.ledger, since, cluster)
+        if scope.includes(ref_of_attempt(each)) and (not scope.app or each.app in ("", scope.app))
     ]
-    if (no_live and git is None) or not asked or not _in_one_cluster(asked):
-        return asked
-    live = None if no_live else Live(kubectl_of(options))
-    declared, incomplete = declared_in(git, path) if git else (None, [])
-    ids = {(grant.cluster, grant.id) for grant in asked}
-    looked = Looked(live or _nobody_looks, declared, masks_at(keys, ledger_address))
-    grants = grants_of(story, _only(ids, looked))
-    _say_unread(live, incomplete)
+
+
+def _checked(
+    evidence: Evidence, story: Sequence[Attempt], ids: set[tuple[str, str]]
+) -> list[Grant]:
+    """Return the grants *ids* with what is still live and what is in Git."""
+    try:
+        grants = grants_of(story, _only(ids, evidence.field_states()))
+    except DeclaredUnreadable as error:
+        raise click.ClickException(str(error)) from error
+    _report_unread(evidence)
     return [grant for grant in grants if (grant.cluster, grant.id) in ids]
 
 
-def _unlooked(_attempt: Attempt, _change: ChangedField) -> Standing:
+def _unchecked(_attempt: Attempt, _change: ChangedField) -> Standing:
     return UNKNOWN
 
 
-def _nobody_looks(_ref: Ref) -> Object | None:
-    raise NotKnown
+def _only(ids: set[tuple[str, str]], states: Standings) -> Standings:
+    """Return what checks only what was changed under the grants *ids*."""
 
-
-def _only(ids: set[tuple[str, str]], looked: Standings) -> Standings:
-    """Return what looks only at what was changed under the grants *ids*."""
-
-    def standing(attempt: Attempt, change: ChangedField) -> Standing:
+    def state_of(attempt: Attempt, change: ChangedField) -> Standing:
         wanted = (attempt.cluster, attempt.grant) in ids
-        return looked(attempt, change) if wanted else UNKNOWN
+        return states(attempt, change) if wanted else UNKNOWN
 
-    return standing
+    return state_of
 
 
 def _in_one_cluster(grants: Sequence[Grant]) -> bool:
-    """Tell whether one kubectl can see them all; of another cluster it would see wrong things."""
+    """Return whether one cluster has them all; another one would show wrong objects."""
     clusters = sorted({grant.cluster for grant in grants})
     if len(clusters) > 1:
         names = ", ".join(map(printable, clusters))
@@ -362,20 +392,22 @@ def _in_one_cluster(grants: Sequence[Grant]) -> bool:
     return len(clusters) == 1
 
 
-def _say_unread(live: Live | None, incomplete: Sequence[str]) -> None:
-    unread = live.unread if live else {}
-    if unread:
-        click.echo(f"{counted(len(unread), 'object')} could not be read:", err=True)
-    for ref, why in unread.items():
+def _report_unread(evidence: Evidence) -> None:
+    if evidence.live_failure:
+        click.echo(f"No object could be read: {printable(evidence.live_failure)}", err=True)
+    if evidence.unread:
+        click.echo(f"{counted(len(evidence.unread), 'object')} could not be read:", err=True)
+    for ref, why in evidence.unread.items():
         click.echo(f"  {printable(str(ref))}: {printable(why)}", err=True)
-    for what in incomplete:
-        click.echo(f"Not read of Git: {printable(what)}", err=True)
+    unread = evidence.manifests(evidence.git).incomplete if evidence.git else ()
+    for each in unread:
+        click.echo(f"Not read of Git: {printable(f'{each.what}: {each.why}')}", err=True)
 
 
 @click.command("sweep")
 @ledger_option
 @scope_options
-@kubectl_options
+@connection_options(asks_ledger=True, namespace="")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 def sweep(
     *,
@@ -383,7 +415,7 @@ def sweep(
     since: datetime,
     cluster: str | None,
     dry_run: bool,
-    **options: Any,  # noqa: ANN401
+    connection: Connection,
 ) -> None:
     """Take the marks of grants and requests that are over off their objects.
 
@@ -394,7 +426,7 @@ def sweep(
         story = stories_since(ledger, since, cluster)
     if len({attempt.cluster for attempt in story}) > 1:
         raise click.UsageError("The ledger knows several clusters: choose one with --cluster.")
-    refs, kubectl = refs_of(story), kubectl_of(options)
+    refs, kubectl = refs_of(story), connection.kubectl()
     outcomes = [_sweep(kubectl, ref, dry_run=dry_run) for ref in refs]
     swept = outcomes.count(True)
     click.echo(f"{swept} of {len(refs)} objects {'would be ' if dry_run else ''}swept.", err=True)

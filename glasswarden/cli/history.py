@@ -14,28 +14,25 @@ from typing import Any, Final
 
 import click
 
-from correlator.attribution.ledger import knowledge_of
 from correlator.audit.observed_write import Sighting
 from correlator.field_history import Fate, Side, Step, chain_of
 from correlator.finding import HIDDEN, time_as_text
+from correlator.inspection.evidence import EvidenceOptions
 from glasswarden.cli.breakglass import on_history
 from glasswarden.cli.evidence import (
-    audit_log_from,
     audit_log_option,
-    cluster_of,
+    evidence_from,
     keys_option,
     ledger_option,
-    masks_at,
-    opened,
+    policy_in,
+    policy_option,
 )
 from glasswarden.cli.ledger.log import UNLIMITED, Line, lines_of, widths_of
-from glasswarden.cli.options import KindUnknown, kind_of, read_policy
+from glasswarden.cli.options import KindUnknown, kind_of
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import PathError, parse_path
 from glasswarden.ledger.query import Question, is_within
-from glasswarden.ledger.writes import asked
-from glasswarden.policy.policy import DEFAULT
 from glasswarden.terminal import printable
 
 HEADER: Final = Line(("TIME (UTC)", "STATE", "WHO", "FIELD", "CHANGE", "TICKET"))
@@ -123,13 +120,7 @@ def _plain(side: Side) -> Any:  # noqa: ANN401 - any JSON value
 @audit_log_option
 @click.option("--field", metavar="PATH", help="Only this field, what is in it, or contains it.")
 @click.option("--cluster", metavar="NAME", help="Its cluster, where the ledger has several.")
-@click.option(
-    "--policy",
-    "policy_file",
-    envvar="GLASSWARDEN_POLICY",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The policy, for who the emergency group is and what is guarded; with --audit-log.",
-)
+@policy_option("The policy, for who the emergency group is and what is guarded; with --audit-log.")
 @click.option(
     "--format",
     "form",
@@ -160,16 +151,20 @@ def command(
     anybody can choose. With --audit-log, what got past the webhook is told too.
     """  # noqa: D301 - the backslash keeps click from joining the lines
     wanted = _path(field) if field else ""
-    policy = read_policy(policy_file) if policy_file else DEFAULT
-    with opened(address) as ledger, audit_log_from(audit_logs, policy) as audit:
-        name = cluster_of(ledger, cluster)
-        question = replace(_question(target, namespace, live), cluster=name)
-        attempts = sorted(asked(ledger, question), key=lambda each: each.id)
-        known = knowledge_of(ledger, name)
-        known = known.combine(audit.knowledge) if audit else known
-        past = filter(partial(_names, question), audit.watch.sightings if audit else ())
-        steps = chain_of(attempts, live, known, masks_at(keys, address), past)
-        for each in audit.incomplete if audit else ():
+    named = EvidenceOptions(
+        policy=policy_in(policy_file),
+        ledger=address,
+        keys=keys,
+        cluster=cluster or "",
+        audit_logs=audit_logs,
+    )
+    with evidence_from(named) as evidence:
+        question = replace(_question(target, namespace, live), cluster=evidence.cluster)
+        attempts = sorted(evidence.attempts(question), key=lambda each: each.id)
+        observed = evidence.audit.watch.sightings if evidence.audit else ()
+        past = filter(partial(_names, question), observed)
+        steps = chain_of(attempts, live, evidence.knowledge, evidence.masks, past)
+        for each in evidence.audit.incomplete if evidence.audit else ():
             click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
     shown = [step for step in steps if _is_about(step, wanted)]
     if form == "json":
@@ -190,7 +185,7 @@ def _is_about(step: Step, wanted: str) -> bool:
 
 
 def _names(question: Question, sighting: Sighting) -> bool:
-    """Tell whether *sighting* is of the object that *question* asks for."""
+    """Return whether *sighting* is of the object that *question* asks for."""
     ref = sighting.ref
     return (ref.kind, ref.name) == (question.kind, question.name) and all(
         asked in (None, found)

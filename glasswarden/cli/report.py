@@ -1,194 +1,45 @@
-"""`glasswarden report`: what was changed by hand, for whoever reviews the incident.
+"""`glasswarden report`: what was changed by hand, for whoever reviews the incident."""
 
-What a report needs beside its records: looked up, and what could not be is remembered.
-"""
-
-import os
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 import msgspec
 
-from correlator.audit.log import AuditLog
-from correlator.declared.git import parse_address
-from correlator.report.compose import Surroundings, compose, unexplained_in, unrecorded_in
+from correlator.declared.errors import DeclaredUnreadable
+from correlator.inspection.evidence import EvidenceOptions
+from correlator.report.assemble import assemble_report, scope_of
 from correlator.report.csv import render_csv
 from correlator.report.html import render_page
 from correlator.report.markdown import render_markdown
-from correlator.report.model import Integrity, Report, Unexplained, as_json, schema
-from correlator.report.scope import Circle, circle_of
+from correlator.report.model import Integrity, Report, as_json, schema
 from correlator.report.text import title_of
-from correlator.still_live import Answer, Looked, NotKnown
+from correlator.still_live import Answer
 from glasswarden.cli.evidence import (
-    PAGE,
-    Live,
-    Snapshot,
-    attempts_for,
-    audit_log_from,
     audit_log_option,
-    cluster_of,
     counted,
-    declared_in,
+    evidence_from,
+    git_folder,
     git_options,
     keys_option,
     ledger_option,
     live_option,
-    looking,
-    masks_at,
-    opened,
     own_key,
+    policy_in,
+    policy_option,
     public_key_option,
     question_of,
-    scope_of,
     selection_options,
 )
-from glasswarden.cli.inspection import CannotLook, Comparison
-from glasswarden.cli.options import kubectl_of, kubectl_options, now, read_policy
-from glasswarden.kube.objects import Object, Ref
+from glasswarden.cli.options import Connection, connection_options, now
 from glasswarden.ledger.errors import KeyUnusable
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.ledger.query import Question
-from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.writes import asked
-from glasswarden.policy.policy import DEFAULT, Policy
 
 MOST_FINDINGS: Final = 20
 """More findings of fsck than these are counted, not listed: the ledger itself is then the story."""
-
-MOST_OBJECTS: Final = 200
-"""More objects of a ticket than these are not asked about one by one."""
-
-
-@dataclass(slots=True)
-class Looking:
-    """Looks around the records of one report."""
-
-    ledger: Ledger
-    address: str
-    keys: Path | None
-    question: Question
-    policy: Policy
-    audit: AuditLog | None
-    git: str
-    path: str
-    folder: Path | None
-    options: dict[str, Any]
-    """kubectl's flags."""
-    no_live: bool
-    incomplete: list[str] = field(default_factory=list)
-
-    @property
-    def cluster(self) -> str:
-        """The cluster that is looked at."""
-        return self.question.cluster or ""
-
-    def attempts(self) -> tuple[list[Attempt], Circle]:
-        """Return the report's records, oldest first, and what it is about beside them.
-
-        Who is refused names no ticket: under one, what was refused on its objects in its time is
-        taken too.
-        """
-        own = attempts_for(self.ledger, self.question)
-        circle = circle_of(scope_of(self.question), own)
-        if not self.question.ticket:
-            return own, circle
-        beside = {each.id: each for each in (*own, *self._refused(circle))}
-        return sorted(beside.values(), key=lambda each: (each.time, each.id)), circle
-
-    def _refused(self, circle: Circle) -> Iterable[Attempt]:
-        places = sorted(circle.objects)
-        if len(places) > MOST_OBJECTS:
-            rest = len(places) - MOST_OBJECTS
-            self.incomplete.append(f"attempts refused on {rest} more objects: too many to ask for")
-        for place in places[:MOST_OBJECTS]:
-            question = Question(
-                cluster=self.question.cluster,
-                **place._asdict(),
-                actor=self.question.actor,
-                verdict="deny",
-                since=circle.begin,
-                until=circle.end,
-                limit=PAGE,
-            )
-            yield from asked(self.ledger, question)
-
-    def around(self, attempts: list[Attempt], circle: Circle, now: datetime) -> Surroundings:
-        """Return what is known beside *attempts*."""
-        live = self._live()
-        declared, unread = declared_in(self.git, self.path) if self.git else (None, [])
-        self.incomplete += unread
-        standing = Looked(live or _nobody_looked, declared, masks_at(self.keys, self.address))
-        around = Surroundings(
-            standing=standing,
-            open_grants=_open_grants(self.ledger, attempts, now),
-            unexplained=self._unexplained(circle),
-            integrity=_not_verified(),
-        )
-        if self.git and not parse_address(self.git).is_remote:
-            folder = ("--path", self.path) if self.path else ()
-            around = replace(around, repository=("--repo", self.git, *folder))
-        if self.audit is None:
-            return around
-        self.incomplete += [f"{each.what}: {each.why}" for each in self.audit.incomplete]
-        return replace(
-            around,
-            witnesses=self.audit.index.witnesses,
-            unrecorded=unrecorded_in(self.audit.watch.sightings, circle, self.cluster),
-        )
-
-    def unread(self, around: Surroundings) -> list[str]:
-        """Return what could not be looked at, once *around* was asked for all it was asked for."""
-        standing = around.standing
-        live = standing.live if isinstance(standing, Looked) else None
-        missed = live.unread if isinstance(live, Live | Snapshot) else {}
-        told = [f"{ref} could not be read: {why}" for ref, why in missed.items()]
-        return list(dict.fromkeys((*self.incomplete, *told)))
-
-    def _live(self) -> Live | Snapshot | None:
-        return None if self.no_live else looking(self.folder, lambda: kubectl_of(self.options))
-
-    def _unexplained(self, circle: Circle) -> tuple[Unexplained, ...] | None:
-        """Return what differs from Git without a record; none where that cannot be told."""
-        try:
-            self._refuse_to_guess()
-            scope = circle.scope
-            result = Comparison(
-                self.address,
-                self.keys,
-                self.cluster,
-                self.policy,
-                scope.namespace,
-                scope.app,
-                self.folder,
-                self._kubeconfig(),
-                self.audit,
-                circle.home,
-            ).made(self.git, self.path)
-        except CannotLook as error:
-            self.incomplete.append(f"what differs from Git without a record: {error.message}")
-            return None
-        self.incomplete += [f"{each.what}: {each.why}" for each in result.incomplete]
-        return unexplained_in(result.findings, circle, self.cluster)
-
-    def _kubeconfig(self) -> Path | None:
-        """Return the one that kubectl goes by, where one is named."""
-        named = self.options["kubeconfig"] or os.environ.get("KUBECONFIG")
-        return Path(named) if named else None
-
-    def _refuse_to_guess(self) -> None:
-        """Raise `CannotLook` where comparing would look at nothing, or at something else."""
-        if not self.git:
-            raise CannotLook("needs --git")
-        if self.no_live:
-            raise CannotLook("no cluster was asked (--no-live)")
-        if self.folder is None and (self.options["context"] or self.options["as_"]):
-            raise CannotLook("a comparison knows no --context and no --as; name a --kubeconfig")
 
 
 def trusted_by(public_keys: tuple[str, ...], keys: Path | None, address: str) -> frozenset[str]:
@@ -223,19 +74,6 @@ def _not_verified() -> Integrity:
     )
 
 
-def _open_grants(ledger: Ledger, attempts: Iterable[Attempt], now: datetime) -> frozenset[str]:
-    return frozenset(
-        record.entry.grant
-        for cluster in {attempt.cluster for attempt in attempts}
-        for record in ledger.open_grants(cluster, now)
-        if isinstance(record.entry, Attempt)
-    )
-
-
-def _nobody_looked(_ref: Ref) -> Object | None:
-    raise NotKnown
-
-
 FORMATS: Final = {"markdown": ".md", "html": ".html", "json": ".json", "csv": ".csv"}
 
 
@@ -256,15 +94,9 @@ FORMATS: Final = {"markdown": ".md", "html": ".html", "json": ".json", "csv": ".
 @git_options
 @live_option
 @click.option("--no-live", is_flag=True, help="Do not ask the cluster what is still live.")
-@kubectl_options
+@connection_options(asks_ledger=True, namespace="What was done in it.")
 @audit_log_option
-@click.option(
-    "--policy",
-    "policy_file",
-    envvar="GLASSWARDEN_POLICY",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The policy, for who the emergency group is and what is guarded; with --audit-log.",
-)
+@policy_option("The policy, for who the emergency group is and what is guarded; with --audit-log.")
 @click.option("--verify", is_flag=True, help="Verify the whole ledger, as `ledger fsck` does.")
 @click.option(
     "--schema",
@@ -281,54 +113,51 @@ def command(
     public_keys: tuple[str, ...],
     form: str | None,
     output: Path | None,
-    git: str | None,
+    git: str,
     path: str,
+    values: tuple[Path, ...],
     folder: Path | None,
     no_live: bool,
+    connection: Connection,
     audit_logs: tuple[Path, ...],
     policy_file: Path | None,
     verify: bool,
-    **options: Any,  # noqa: ANN401 - which records, and kubectl's flags
+    **options: Any,  # noqa: ANN401 - which records
 ) -> None:
     """Report what was changed by hand: who, when, why, is it still live, is it in Git.
 
     \b
       glasswarden report --ticket INC-42 -o report.html
 
-    What is still live is asked of the cluster through kubectl, what Git declares of --git. With
+    What is still live is asked of the cluster, what Git declares of --git. With
     both, what differs and no record explains is told too; with --audit-log, what got past the
     webhook. About a ticket, what was refused or got past on its objects in its time is part of it.
     What could not be looked at is said in the report.
     """  # noqa: D301 - the backslash keeps click from joining the lines
-    question = question_of(options)
-    policy = read_policy(policy_file) if policy_file else DEFAULT
-    with opened(address) as ledger, audit_log_from(audit_logs, policy) as audit:
-        named = question.cluster or (policy.cluster if policy_file else None)
+    question = question_of(options, connection.namespace)
+    policy = policy_in(policy_file)
+    named = EvidenceOptions(
+        policy=policy,
+        ledger=address,
+        keys=keys,
+        cluster=question.cluster or (policy.cluster if policy_file else ""),
         # What one cluster has live says nothing about a write in another.
-        is_one = audit is not None or not no_live
-        question = replace(question, cluster=cluster_of(ledger, named) if is_one else named)
-        looking = Looking(
-            ledger,
-            address,
-            keys,
-            question,
-            policy,
-            audit,
-            git or "",
-            path,
-            folder,
-            options,
-            no_live,
-        )
-        made = now()
-        attempts, circle = looking.attempts()
-        around = looking.around(attempts, circle, made)
-        if verify:
-            trusted = trusted_by(public_keys, keys, address)
-            around = replace(around, integrity=integrity_of(ledger, trusted))
-        report = compose(circle.scope, attempts, around, made)
-        report = msgspec.structs.replace(report, incomplete=tuple(looking.unread(around)))
-    _write(_rendered(report, form or _by_name(output), title_of(circle.scope)), output)
+        is_any_cluster=no_live and not audit_logs,
+        audit_logs=audit_logs,
+        git=git_folder(git, path, values, question.app, connection.namespace),
+        live_folder=None if no_live else folder,
+        connect=None if no_live else lambda: connection.api_server("glasswarden-report"),
+    )
+    with evidence_from(named) as evidence:
+        question = replace(question, cluster=evidence.cluster or None)
+        integrity = _not_verified()
+        if verify and evidence.ledger is not None:
+            integrity = integrity_of(evidence.ledger, trusted_by(public_keys, keys, address))
+        try:
+            report = assemble_report(evidence, question, integrity, now())
+        except DeclaredUnreadable as error:
+            raise click.ClickException(str(error)) from error
+    _write(_rendered(report, form or _by_name(output), title_of(scope_of(question))), output)
 
 
 def _print_schema(ctx: click.Context) -> None:

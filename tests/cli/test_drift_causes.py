@@ -2,36 +2,27 @@
 
 import json
 from contextlib import closing
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from correlator.classify.rule import Scene
-from correlator.declared.git import Address
-from correlator.declared.render import Release
-from correlator.finding import Filter
 from correlator.finding import Result as Findings
-from correlator.linker import unlinked
-from correlator.live.source import Scope
-from glasswarden.cli.drift import _seen
-from glasswarden.cli.inspection import Request
+from correlator.inspection.evidence import Evidence
+from correlator.inspection.inspect import Pass
+from correlator.inspection.scope import InspectionScope
+from glasswarden.cli.drift import inspect_and_render
 from glasswarden.cli.main import main
 from glasswarden.kube.objects import Object
 from glasswarden.ledger.keys import make_mask, open_masks
 from glasswarden.ledger.record import Attempt
 from glasswarden.ledger.sqlite.file import open_sqlite
-from glasswarden.policy.policy import DEFAULT
 from tests.correlator.attribution.builders import UID, at, wrote
 from tests.correlator.builders import owned
 from tests.kube.builders import a_deployment, an_entry, an_object
 from tests.ledger.builders import an_opening, records_of
-
-if TYPE_CHECKING:
-    from correlator.inspection.attribute import Causes
-    from correlator.inspection.follow import Follower
 
 REPLICAS = "/spec/replicas"
 EVIL = "\x1b[2J|`web`"
@@ -211,37 +202,32 @@ def test_watch_fails_without_the_named_ledger(desk: Desk, tmp_path: Path) -> Non
     assert "no.db" in result.stderr
 
 
-def test_watch_reads_the_open_grants() -> None:
-    """The findings are classified as in a single pass."""
-    follower, causes = Wall(), cast("Causes", Granting())
-    shown = _seen(a_request(), cast("Follower", follower), causes, "table")
-    assert follower.scene.open_grants == {"g1": at(60)}
+def test_watch_reads_the_open_grants(desk: Desk) -> None:
+    """What it shows of them is judged as a single pass judges it."""
+    expires = datetime(2999, 1, 1, tzinfo=UTC)
+    desk.recorded(hotfix(grant_act="issued", grant_expires=expires))
+    source = Wall()
+    with closing(open_sqlite(desk.folder / "ledger.db")) as ledger:
+        evidence = Evidence(ledger=ledger, cluster="test")
+        shown = inspect_and_render(evidence, source, InspectionScope(), "table")
+    assert source.open_grants == {"g1": expires}
     assert "No drift" in shown
-
-
-class Granting:
-    """A ledger in which a grant is open."""
-
-    def linker(self) -> object:
-        return unlinked
-
-    def open_grants(self, now: datetime) -> dict[str, datetime]:  # noqa: ARG002 - at any time
-        return {"g1": at(60)}
 
 
 class Wall:
     """Finds nothing, and keeps what it was asked by."""
 
-    def __init__(self) -> None:
-        self.scene = Scene(DEFAULT, at(0))
+    name, team, is_log = "git", "", False
 
-    def run(self, scene: Scene, _: object) -> Findings:
-        self.scene = scene
+    def __init__(self) -> None:
+        self.open_grants: dict[str, datetime] = {}
+
+    def read(self, inspection: Pass) -> Findings:
+        self.open_grants = dict(inspection.base.open_grants)
         return Findings()
 
-
-def a_request() -> Request:
-    return Request(Address("", ""), "", Release(), Scope(), Filter(), DEFAULT, confirm=False)
+    def close(self) -> None:
+        pass
 
 
 class TestWithoutGit:

@@ -1,7 +1,8 @@
-"""`glasswarden grants`, as its user types it; kubectl is a script that knows one Deployment."""
+"""`glasswarden grants`, as its user types it; the API server serves one Deployment."""
 
 import json
 import re
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,19 +15,18 @@ from glasswarden.cli.main import main
 from glasswarden.ledger.keys import make_mask, open_masks
 from glasswarden.ledger.record import Attempt, ChangedField
 from glasswarden.ledger.sqlite.file import open_sqlite
+from tests.cli.api_server import serving
 from tests.ledger.builders import an_attempt, records_of
 
 NOW = datetime.now(UTC)
 MINUTE = timedelta(minutes=1)
 REPLICAS = ChangedField(path="/spec/replicas", old=3, new=8)
-KUBECTL = """#!/bin/sh
-case "$*" in
-*get\\ Deployment.v1.apps/web\\ --namespace=shop*) cat "$(dirname "$0")/web.json" ;;
-*Secret.v1./*) cat "$(dirname "$0")/secret.json" ;;
-*Deployment.v1.apps/gone*) ;;
-*) echo "Error from server (Forbidden): no" >&2; exit 1 ;;
-esac
-"""
+DEPLOYMENTS = "/apis/apps/v1/namespaces/shop/deployments"
+OBJECTS = {
+    f"{DEPLOYMENTS}/web": "web.json",
+    f"{DEPLOYMENTS}/gone": "",
+    "/api/v1/namespaces/shop/secrets/db": "secret.json",
+}
 
 
 def act(minutes_ago: float, act: str, *changes: ChangedField, **differing: Any) -> Attempt:  # noqa: ANN401
@@ -45,13 +45,11 @@ def act(minutes_ago: float, act: str, *changes: ChangedField, **differing: Any) 
 
 
 class Desk:
-    """A ledger, and a cluster that kubectl knows."""
+    """A ledger, and a cluster that a kubeconfig names."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kubeconfig: Path) -> None:
         self.folder = folder
-        self.kubectl = folder / "kubectl"
-        self.kubectl.write_text(KUBECTL)
-        self.kubectl.chmod(0o755)
+        self.kubeconfig = kubeconfig
         self.live(replicas=8)
 
     def live(self, uid: str = "0b6f9e0c", **spec: object) -> None:
@@ -71,7 +69,7 @@ class Desk:
 
     def typed(self, *words: str) -> Result:
         address = f"sqlite://{self.folder}/ledger.db"
-        given = {"KUBECTL": str(self.kubectl)}
+        given = {"KUBECONFIG": str(self.kubeconfig)}
         return CliRunner().invoke(main, ["grants", "--ledger", address, *words], env=given)
 
     def shown(self, *words: str) -> list[dict[str, Any]]:
@@ -82,8 +80,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with serving(tmp_path, OBJECTS) as kubeconfig:
+        yield Desk(tmp_path, kubeconfig)
 
 
 ENDED = (act(30, "issued"), act(29, "used", REPLICAS))
@@ -136,7 +135,7 @@ def test_grant_is_settled_once_git_declares_its_change(
 
 def test_grant_is_settled_by_git_without_a_cluster(desk: Desk) -> None:
     desk.recorded(*ENDED)
-    desk.kubectl.unlink()
+    desk.kubeconfig.unlink()
     words = ("--all", "--no-live", "--git", str(desk.folder / "git"))
     for replicas, state in ((8, "settled"), (3, "unchecked")):
         desk.declared(replicas=replicas)
@@ -174,13 +173,15 @@ def test_grant_on_an_unreadable_object_is_reported_as_unchecked(desk: Desk) -> N
     desk.recorded(act(9, "issued", REPLICAS, name="api"))
     result = desk.typed("--exit-code")
     assert "unchecked" in result.stdout
-    assert "1 object could not be read:\n  Deployment shop/api: Error from" in result.stderr
+    assert (
+        "1 object could not be read:\n  Deployment shop/api: no right to read it" in result.stderr
+    )
     assert result.exit_code == 3
 
 
 def test_ended_grant_is_unchecked_with_no_live(desk: Desk) -> None:
     desk.recorded(*ENDED)
-    desk.kubectl.unlink()
+    desk.kubeconfig.unlink()
     assert [grant["state"] for grant in desk.shown("--no-live")] == ["unchecked"]
 
 
@@ -195,7 +196,7 @@ def test_grants_of_several_clusters_are_unchecked_without_the_cluster_option(des
 def test_options_filter_the_grants(desk: Desk) -> None:
     other = act(9, "issued", name="db", grant="g2", grantee="lead", ticket="INC-7")
     desk.recorded(*ENDED, other)
-    for words in (["--ticket", "INC-7"], ["--actor", "lead"], ["--since", "15m"]):
+    for words in (["--ticket", "INC-7"], ["--actor", "lead"], ["--since", "25m"]):
         assert [each["id"] for each in desk.shown("--all", *words)] == ["g2"]
     assert [each["id"] for each in desk.shown("--overdue")] == ["g1"]
 

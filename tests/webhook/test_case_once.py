@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from glasswarden.keys.folder import new_key
-from glasswarden.kube.engines.engine import Owner
+from glasswarden.kube.engines.engine import GitLocation, Owner
 from glasswarden.policy import case, decide, grants, holds, requests
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import OpenGrants
 from glasswarden.policy.case import Case, once_per_case
 from glasswarden.policy.requests import intent_of
-from glasswarden.policy.write import Source
 from tests.ledger.builders import KEYS
 from tests.policy.builders import NOW, a_case, a_write
 from tests.webhook.builders import Object, a_deployment, a_review
@@ -85,8 +84,8 @@ class Computations:
 class KnownSources:
     """Knows where every application is described."""
 
-    def known(self, _owner: Owner) -> Source:
-        return Source("https://git.example/shop.git", "deploy", "main")
+    def known(self, _owner: Owner) -> GitLocation:
+        return GitLocation("https://git.example/shop.git", "deploy", "main")
 
 
 class Desk:

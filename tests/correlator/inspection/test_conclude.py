@@ -6,7 +6,7 @@ from pathlib import Path
 
 from correlator.classify.rule import Scene
 from correlator.finding import Finding, Response, Result
-from correlator.inspection.conclude import passed
+from correlator.inspection.conclude import conclude_reported
 from correlator.live.folder import FolderLive
 from correlator.live.source import Scope
 from glasswarden.kube.engines.engine import Owner
@@ -30,7 +30,7 @@ def result(folder: Path, finding: Finding, *objects: Object) -> Result:
     for number, each in enumerate(objects):
         (folder / f"{number}.json").write_text(json.dumps(each))
     live = FolderLive(folder, Scope())
-    return passed(Result((finding,)), live, Scene(DEFAULT, NOW))
+    return conclude_reported(Result((finding,)), live, Scene(DEFAULT, NOW))
 
 
 def responses(told: Result) -> list[tuple[str, str]]:
@@ -68,5 +68,5 @@ def test_suspended_reconciler_is_reported_once(tmp_path: Path) -> None:
 
 
 def test_result_without_findings_names_what_was_inspected(tmp_path: Path) -> None:
-    told = passed(Result(), FolderLive(tmp_path, Scope()), Scene(DEFAULT, NOW))
+    told = conclude_reported(Result(), FolderLive(tmp_path, Scope()), Scene(DEFAULT, NOW))
     assert (told.findings, told.looked_for) == ((), "drift")

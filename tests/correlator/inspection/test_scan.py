@@ -9,8 +9,9 @@ import pytest
 from correlator.classify.rule import Scene
 from correlator.declared.manifests import Declared, Manifests
 from correlator.detector.detect import Detector
-from correlator.finding import Cause, Filter, Finding, Incomplete, Response, Result
+from correlator.finding import Cause, Finding, Incomplete, Response, Result
 from correlator.inspection.scan import Scan
+from correlator.inspection.scope import InspectionScope
 from correlator.live.folder import FolderLive
 from correlator.live.source import Kind, KindUnavailable, Scope
 from glasswarden.kube.objects import Object, Ref
@@ -301,42 +302,44 @@ def test_values_of_secrets_are_hidden_in_the_result(tmp_path: Path) -> None:
 
 
 FILTERS = [
-    pytest.param(Filter(), True, id="nothing asked"),
-    pytest.param(Filter(app="shop"), True, id="its application"),
-    pytest.param(Filter(app="other"), False, id="another application"),
-    pytest.param(Filter(age=2 * HOUR), True, id="younger"),
-    pytest.param(Filter(age=HOUR / 2), False, id="older"),
+    pytest.param(InspectionScope(), True, id="nothing asked"),
+    pytest.param(InspectionScope(app="shop"), True, id="its application"),
+    pytest.param(InspectionScope(app="other"), False, id="another application"),
+    pytest.param(InspectionScope(age=2 * HOUR), True, id="younger"),
+    pytest.param(InspectionScope(age=HOUR / 2), False, id="older"),
 ]
 
 
 @pytest.mark.parametrize(("asked", "kept"), FILTERS)
-def test_filter_selects_findings(asked: Filter, *, kept: bool) -> None:
-    result = asked.applied(Result((a_finding(),), (Incomplete("a", "b"),)), NOW)
+def test_filter_selects_findings(asked: InspectionScope, *, kept: bool) -> None:
+    result = asked.select_findings(Result((a_finding(),), (Incomplete("a", "b"),)), NOW)
     assert (len(result.findings), len(result.incomplete)) == (kept, 1)
 
 
 def test_drift_of_unknown_age_is_always_shown() -> None:
     result = Result((a_finding(by=""),))
-    assert Filter(age=HOUR / 60).applied(result, NOW) == result
+    assert InspectionScope(age=HOUR / 60).select_findings(result, NOW) == result
 
 
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [
-        (Filter(namespace="prod"), True),
-        (Filter(namespace="test"), False),
-        (Filter(kinds=("deployment",)), True),
-        (Filter(kinds=("apps/Deployment", "Service")), True),
-        (Filter(kinds=("Service",)), False),
+        (InspectionScope(namespace="prod"), True),
+        (InspectionScope(namespace="test"), False),
+        (InspectionScope(kinds=("deployment",)), True),
+        (InspectionScope(kinds=("apps/Deployment", "Service")), True),
+        (InspectionScope(kinds=("Service",)), False),
     ],
 )
-def test_filter_selects_objects(asked: Filter, *, wanted: bool) -> None:
-    assert asked.wants(Ref("apps", "v1", "Deployment", "prod", "web")) is wanted
+def test_filter_selects_objects(asked: InspectionScope, *, wanted: bool) -> None:
+    assert asked.includes(Ref("apps", "v1", "Deployment", "prod", "web")) is wanted
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("prod", True), ("test", False)])
 def test_filter_by_namespace_includes_the_namespace_object(name: str, *, wanted: bool) -> None:
-    assert Filter(namespace="prod").wants(Ref("", "v1", "Namespace", "", name)) is wanted
+    assert (
+        InspectionScope(namespace="prod").includes(Ref("", "v1", "Namespace", "", name)) is wanted
+    )
 
 
 class TestFindingsOfAnotherSource:
@@ -349,8 +352,8 @@ class TestFindingsOfAnotherSource:
         manifests = Manifests(tuple(Declared(each, "a.yaml:1") for each in declared), (), "abc")
         scan = Scan(Detector(DEFAULT, "abc"), manifests, live_in(folder, *objects))
         scan.run()
-        scan.take(Result((told,)))
-        findings = scan.result(scan.scene(Scene(DEFAULT, NOW))).findings
+        found = scan.result(scan.scene(Scene(DEFAULT, NOW))).findings
+        findings = (*found, *scan.drop_known([told]))
         return [(each.source, str(each.field)) for each in findings]
 
     @staticmethod

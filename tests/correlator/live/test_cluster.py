@@ -12,7 +12,7 @@ from correlator.classify.rule import Scene
 from correlator.declared.manifests import Declared, Manifests
 from correlator.detector.detect import Detector
 from correlator.finding import Hidden, Incomplete, Result
-from correlator.inspection.scan import TOLD_EVERY, Progress, Scan
+from correlator.inspection.scan import PROGRESS_EVERY, Progress, Scan
 from correlator.live.cluster import ClusterLive
 from correlator.live.source import Kind, KindUnavailable, Scope
 from glasswarden.cluster.client import ApiServer, ApiServerError, Forbidden, NotFound
@@ -134,9 +134,13 @@ class TestRightsByNamespace:
 
 
 def test_a_kind_of_many_is_told_of_before_it_is_done() -> None:
-    names = [str(number) for number in range(TOLD_EVERY + 1)]
+    names = [str(number) for number in range(PROGRESS_EVERY + 1)]
     declared = Declared(an_object("v1/ConfigMap", name="1"), "a.yaml:1")
     told: list[Progress] = []
     asked = live(api__v1__configmaps=a_list(*names))
     Scan(Detector(DEFAULT, ""), Manifests((declared,)), asked, told.append).run()
-    assert told == [Progress(0, 1, 0), Progress(0, 1, TOLD_EVERY), Progress(1, 1, TOLD_EVERY + 1)]
+    assert told == [
+        Progress(0, 1, 0),
+        Progress(0, 1, PROGRESS_EVERY),
+        Progress(1, 1, PROGRESS_EVERY + 1),
+    ]

@@ -1,6 +1,7 @@
 """Single objects, as Git declares them and as they are live."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,24 @@ def test_a_folder_is_read_when_asked_and_again_when_it_changed(tmp_path: Path) -
     assert followed(WEB) is None
     (tmp_path / "web.json").write_text(json.dumps(a_manifest()))
     assert followed(WEB) is None
+    followed.expire()
+    assert followed(WEB) == a_manifest()
+
+
+def test_a_cluster_wide_object_is_declared_whatever_namespace_the_others_are_in() -> None:
+    role: Object = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    role["metadata"] = {"name": "reader"}
+    lookup = lookup_in(Manifests((Declared(role, "role.yaml"),)), "shop")
+    assert lookup(Ref("rbac.authorization.k8s.io", "v1", "ClusterRole", "", "reader")) == role
+
+
+def test_what_was_rendered_for_a_scan_is_not_rendered_again(tmp_path: Path) -> None:
+    followed, file = FollowedGit(parse_address(str(tmp_path)), home="shop"), tmp_path / "web.json"
+    file.write_text(json.dumps(a_manifest()))
+    assert [each.manifest for each in followed.read().objects] == [a_manifest()]
+    status = file.stat()
+    file.write_text(json.dumps(a_manifest()).replace("web", "api"))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # as if it had not changed
     followed.expire()
     assert followed(WEB) == a_manifest()
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from correlator.attribution.link import Link
-from correlator.classify.rule import Scene
 from correlator.episodes.sqlite import SqliteHistory
 from correlator.finding import Cause, Class, Finding, Incomplete, Response, Result, Verdict
-from correlator.inspection.attribute import Causes
-from correlator.service.model import Settings, SourceFailed, Tools
+from correlator.inspection.inspect import Pass, SourceFailed
+from correlator.service.model import Settings, Tools
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import parse_path
 from glasswarden.ledger.sqlite.file import open_sqlite
@@ -44,8 +43,9 @@ class Told:
     reads: int = 0
     crash: Exception | None = None
     closed: bool = field(default=False)
+    is_log: bool = False
 
-    def read(self, scene: Scene, causes: Causes) -> Result:  # noqa: ARG002 - as sources are read
+    def read(self, inspection: Pass) -> Result:  # noqa: ARG002 - as sources are read
         self.reads += 1
         if self.crash:
             raise self.crash

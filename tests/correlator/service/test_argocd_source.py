@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from correlator.classify.rule import Scene
-from correlator.inspection.attribute import Causes
-from correlator.service.model import SourceFailed
-from correlator.service.sources import ArgoCDSource
+from correlator.finding import Result
+from correlator.inspection.evidence import Evidence, LiveUnavailable
+from correlator.inspection.inspect import Pass
+from correlator.inspection.scope import InspectionScope
+from correlator.inspection.sources import argocd_core_source
 from glasswarden.cluster.client import Unreachable
 from glasswarden.policy.policy import DEFAULT
 from tests.correlator.live.test_cluster import SERVED, Server
@@ -36,29 +38,30 @@ ARGOCD = {
 
 
 @pytest.fixture
-def causes(tmp_path: Path) -> Iterator[Causes]:
+def evidence(tmp_path: Path) -> Iterator[Evidence]:
     tools = tools_in(tmp_path)
-    yield Causes(tools.ledger, DEFAULT.cluster, DEFAULT, None)
+    yield Evidence(DEFAULT, tools.ledger, DEFAULT.cluster)
     tools.history.close()
     tools.ledger.close()
 
 
-def source_of(**answers: Any) -> ArgoCDSource:  # noqa: ANN401 - any JSON value
+def read(evidence: Evidence, **answers: Any) -> Result:  # noqa: ANN401 - any JSON value
     server = Server(**{"api": SERVED, "apis": ARGOCD, **answers})
-    return ArgoCDSource(cast("ApiServer", server), [])
+    evidence.connect = lambda: cast("ApiServer", server)
+    inspection = Pass(evidence, InspectionScope(), Scene(DEFAULT, NOW), evidence.linker())
+    return argocd_core_source("argocd").read(inspection)
 
 
-def test_object_out_of_sync_is_a_finding(causes: Causes) -> None:
+def test_object_out_of_sync_is_a_finding(evidence: Evidence) -> None:
     lost = {"version": "v1", "kind": "ConfigMap", "namespace": "prod", "name": "a"}
     app = an_application(resources=[{**lost, "status": "OutOfSync"}])
     listed = {"metadata": {}, "items": [app]}
-    source = source_of(apis__argoproj__dot__io__v1alpha1__applications=listed)
-    [finding] = source.read(Scene(DEFAULT, NOW), causes).findings
+    [finding] = read(evidence, apis__argoproj__dot__io__v1alpha1__applications=listed).findings
     assert finding.is_missing_object
     assert finding.verdict is not None
     assert finding.source == "argocd-core"
 
 
-def test_unreachable_cluster_fails_the_source(causes: Causes) -> None:
-    with pytest.raises(SourceFailed, match="nobody"):
-        source_of(api=Unreachable("nobody answers")).read(Scene(DEFAULT, NOW), causes)
+def test_unreachable_cluster_fails_the_source(evidence: Evidence) -> None:
+    with pytest.raises(LiveUnavailable, match="nobody"):
+        read(evidence, api=Unreachable("nobody answers"))

@@ -9,7 +9,7 @@ import pytest
 from correlator.attribution.link import Confidence, Link, State
 from correlator.episodes.episode import Episode, Term
 from correlator.finding import Incomplete
-from correlator.inspection.attribute import Causes
+from correlator.inspection.evidence import Evidence
 from correlator.service.model import Tools
 from correlator.service.passes import LONGEST, Passes, sighting_of
 from glasswarden.ledger.errors import LedgerUnavailable
@@ -33,8 +33,8 @@ def term(tools: Tools) -> Term:
 
 
 @pytest.fixture
-def causes(tools: Tools) -> Causes:
-    return Causes(tools.ledger, CLUSTER, DEFAULT, None)
+def evidence(tools: Tools) -> Evidence:
+    return Evidence(DEFAULT, tools.ledger, CLUSTER)
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def open_(tools: Tools) -> list[Episode]:
 
 
 def test_finding_of_a_source_opens_an_episode(
-    tools: Tools, term: Term, causes: Causes, passes: Passes
+    tools: Tools, term: Term, evidence: Evidence, passes: Passes
 ) -> None:
-    passed = passes.run(term, causes, NOW)
+    passed = passes.run(term, evidence, NOW)
     [episode] = open_(tools)
     assert passed.open == (episode,)
     assert passed.changes.opened == (episode.last,)
@@ -63,11 +63,11 @@ def test_finding_of_a_source_opens_an_episode(
 
 
 def test_failed_source_closes_no_episode(
-    tools: Tools, term: Term, causes: Causes, passes: Passes, shop: Told
+    tools: Tools, term: Term, evidence: Evidence, passes: Passes, shop: Told
 ) -> None:
-    passes.run(term, causes, NOW)
+    passes.run(term, evidence, NOW)
     shop.broken = "git is away"
-    passed = passes.run(term, causes, NOW + MINUTE)
+    passed = passes.run(term, evidence, NOW + MINUTE)
     assert passed.failures == {"shop": "git is away"}
     [episode] = open_(tools)
     assert episode.last_seen == NOW
@@ -76,42 +76,42 @@ def test_failed_source_closes_no_episode(
 BROKEN = [Told(name="broken", broken="x"), Told(name="broken", crash=KeyError("a mistake of ours"))]
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=["reported failure", "unforeseen error"])
+@pytest.mark.parametrize("broken", BROKEN, ids=["it says so", "it breaks"])
 def test_failed_source_does_not_affect_other_sources(
-    tools: Tools, term: Term, causes: Causes, shop: Told, broken: Told
+    tools: Tools, term: Term, evidence: Evidence, shop: Told, broken: Told
 ) -> None:
-    passed = Passes([broken, shop], tools.history).run(term, causes, NOW)
+    passed = Passes([broken, shop], tools.history).run(term, evidence, NOW)
     assert len(open_(tools)) == 1
     assert [*passed.failures] == ["broken"]
 
 
 def test_unavailable_ledger_fails_the_pass(
-    tools: Tools, term: Term, causes: Causes, shop: Told
+    tools: Tools, term: Term, evidence: Evidence, shop: Told
 ) -> None:
     away = Told(name="away", crash=LedgerUnavailable("the database is away"))
     with pytest.raises(LedgerUnavailable):
-        Passes([away, shop], tools.history).run(term, causes, NOW)
+        Passes([away, shop], tools.history).run(term, evidence, NOW)
 
 
 def test_finding_that_could_not_be_inspected_stays_open(
-    tools: Tools, term: Term, causes: Causes, passes: Passes, shop: Told
+    tools: Tools, term: Term, evidence: Evidence, passes: Passes, shop: Told
 ) -> None:
-    passes.run(term, causes, NOW)
+    passes.run(term, evidence, NOW)
     shop.findings = ()
     shop.incomplete = (Incomplete("Deployment (apps/v1)", "no right", kinds=("Deployment",)),)
-    passed = passes.run(term, causes, NOW + MINUTE)
+    passed = passes.run(term, evidence, NOW + MINUTE)
     assert len(open_(tools)) == 1
     assert passed.incomplete == shop.incomplete
     shop.incomplete = ()
-    passes.run(term, causes, NOW + 2 * MINUTE)
+    passes.run(term, evidence, NOW + 2 * MINUTE)
     assert open_(tools) == []
 
 
 def test_removed_source_closes_its_episodes(
-    tools: Tools, term: Term, causes: Causes, passes: Passes
+    tools: Tools, term: Term, evidence: Evidence, passes: Passes
 ) -> None:
-    passes.run(term, causes, NOW)
-    Passes([], tools.history).run(term, causes, NOW + MINUTE)
+    passes.run(term, evidence, NOW)
+    Passes([], tools.history).run(term, evidence, NOW + MINUTE)
     assert open_(tools) == []
 
 
