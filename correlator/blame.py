@@ -31,7 +31,7 @@ from glasswarden.kube.paths import ROOT, Index, Key, Path, Step
 from glasswarden.kube.schema import Keyed, Shape, identified, shape_of, step_to
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt
-from glasswarden.terminal import padded, printable, width_of
+from glasswarden.terminal import escape_unprintable, pad_text, width_of
 
 
 class Source(StrEnum):
@@ -125,7 +125,7 @@ class Declaration:
     origin: str
 
     def says(self, path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
-        """Tell whether Git sets *path* to *value*."""
+        """Return whether Git sets *path* to *value*."""
         said = value_at(self.manifest, path)
         return said is not ABSENT and identical(said, value)
 
@@ -252,17 +252,17 @@ def render(
     """
     said = [attribution or Attribution() for _, attribution in lines]
     rows = [
-        (_who_text(each), _when(each), _why(each), printable(revision))
+        (_who_text(each), _when(each), _why(each), escape_unprintable(revision))
         for each, revision in zip(said, revisions or [""] * len(lines), strict=True)
     ]
     widths = [max(map(width_of, column), default=0) for column in zip(*rows, strict=True)]
     for (line, _), each, row in zip(lines, said, rows, strict=True):
-        cells = (padded(cell, width) for cell, width in zip(row, widths, strict=True) if width)
+        cells = (pad_text(cell, width) for cell, width in zip(row, widths, strict=True) if width)
         yield "  ".join(cells), line.text, each.source in _PROVEN
 
 
 def _who_text(attribution: Attribution) -> str:
-    text = _cut(printable(attribution.who), LONGEST_NAME)
+    text = _cut(escape_unprintable(attribution.who), LONGEST_NAME)
     return f"[{text}]" if text and attribution.source not in _PROVEN else text
 
 
@@ -271,8 +271,8 @@ def _when(attribution: Attribution) -> str:
 
 
 def _why(attribution: Attribution) -> str:
-    reason = _cut(printable(attribution.reason), LONGEST_REASON)
-    return ": ".join(filter(None, (printable(attribution.ticket), reason)))
+    reason = _cut(escape_unprintable(attribution.reason), LONGEST_REASON)
+    return ": ".join(filter(None, (escape_unprintable(attribution.ticket), reason)))
 
 
 def _cut(text: str, longest: int) -> str:

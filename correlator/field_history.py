@@ -55,7 +55,7 @@ def after(change: ChangedField) -> Side:
 
 
 def alike(one: Side, other: Side) -> bool | None:
-    """Tell whether both are the same value; none where that cannot be told."""
+    """Return whether both are the same value; none where that cannot be told."""
     if one.is_plain and other.is_plain:
         return same(one.value, other.value)
     if one.masked and other.masked:

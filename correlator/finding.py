@@ -176,7 +176,7 @@ def in_order(finding: Finding) -> tuple[str, str, str, str, str]:
 
 
 def is_told(value: Value) -> bool:
-    """Tell whether *value* is the value itself, and can be compared with others."""
+    """Return whether *value* is the value itself, and can be compared with others."""
     if not isinstance(value, str):
         return True
     return value not in (HIDDEN, UNKNOWN) and not value.startswith(PART)
@@ -191,7 +191,7 @@ def without_secrets(finding: Finding, policy: Policy) -> Finding:
 
 
 def _may_hold_secrets(finding: Finding, policy: Policy) -> bool:
-    """Tell whether lines of text that stand for more than a value may hold what *policy* hides."""
+    """Return whether text that describes more than one value may hold what *policy* hides."""
     values = (finding.declared, finding.live)
     is_object = finding.field == ROOT
     if not any(_is_lines(value, is_object=is_object) for value in values):
@@ -310,7 +310,7 @@ class Filter:
     """Only what the ledger was asked about and does not explain."""
 
     def wants(self, ref: Ref) -> bool:
-        """Tell whether the object itself counts."""
+        """Return whether the object itself counts."""
         wanted = {kind.lower() for kind in self.kinds}
         names = {ref.kind.lower(), f"{ref.group}/{ref.kind}".lower()}
         return (not self.namespace or placed(ref).namespace in ("", self.namespace)) and (

@@ -30,7 +30,7 @@ from glasswarden.kube.objects import Ref
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt, ChangedField
-from glasswarden.ledger.writes import asked, writes_of
+from glasswarden.ledger.writes import find_attempts, writes_of
 
 
 class State(StrEnum):
@@ -250,13 +250,17 @@ def stories_since(ledger: Ledger, since: datetime, cluster: str | None = None) -
 
     Oldest first, and from each grant's beginning.
     """
-    recent = list(asked(ledger, Question(granted=True, cluster=cluster, since=since, limit=PAGE)))
+    recent = list(
+        find_attempts(ledger, Question(granted=True, cluster=cluster, since=since, limit=PAGE))
+    )
     begun = {_key(each) for each in recent if each.grant_act in BEGINNINGS}
     torn = {_key(each) for each in recent} - begun
     earlier = (
         each
         for place, grant in sorted(torn)
-        for each in asked(ledger, Question(grant=grant, cluster=place, until=since, limit=PAGE))
+        for each in find_attempts(
+            ledger, Question(grant=grant, cluster=place, until=since, limit=PAGE)
+        )
     )
     return last_tries(sorted([*earlier, *recent], key=lambda each: each.id))
 

@@ -280,7 +280,7 @@ def read_tokens(file: Path) -> list[str]:
 
 
 def is_known(header: str, tokens: list[str]) -> bool:
-    """Tell whether *header* carries one of *tokens*, in a time that tells nothing about them."""
+    """Return whether *header* carries one of *tokens*, in a time that tells nothing about them."""
     scheme, _, given = header.partition(" ")
     digest = hashlib.sha256(given.strip().encode("utf-8", "surrogateescape")).digest()
     matches = [hmac.compare_digest(digest, hashlib.sha256(t.encode()).digest()) for t in tokens]

@@ -163,7 +163,7 @@ def _lasts(
 
 
 def _may_be_of(sighting: Sighting, finding: Finding) -> bool:
-    """Tell whether nobody is known for *finding*, so that it may be what *sighting* left."""
+    """Return whether nobody is known for *finding*, so that it may be what *sighting* left."""
     link = finding.link
     is_open = link is None or (link.state is State.UNEXPLAINED and not link.actor)
     return is_open and are_nested(finding.field, sighting.field)

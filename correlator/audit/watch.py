@@ -29,7 +29,7 @@ from correlator.audit.writes import (
     subject_of,
     write_of,
 )
-from glasswarden.audit.event import COMPLETE, Event, Reference, failed_open, records_in
+from glasswarden.audit.event import COMPLETE, Event, Reference, failed_open_webhooks_of, records_in
 from glasswarden.kube.compare import Value, value_at
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.objects import Object, Ref, ref_of
@@ -137,14 +137,14 @@ class Parts:
         return (ref, blow) if blow and not self._may(event, ref, blow) else None
 
     def _remember(self, event: Event, ref: Ref) -> None:
-        after = event.answered()
+        after = event.response_body()
         if act_of(event) is Act.DELETE:
             self._known.pop(ref, None)
         elif after is not None and not reference_of(event).subresource:
             self._known[ref] = after
 
     def _may(self, event: Event, ref: Ref, blow: Blow) -> bool:
-        """Tell whether the guard mends itself, or those do who were given just that to do."""
+        """Return whether the guard mends itself, or those do who were given just that to do."""
         name = event.actor.username
         if name.startswith(_ACCOUNTS):
             return True
@@ -168,7 +168,7 @@ def blow_of(event: Event, kind: str, before: Object | None) -> Blow | None:
         return None
     if kind in _PROGRAMS.values():
         return _scaled(event, before)
-    return _changed(before, event.answered())
+    return _changed(before, event.response_body())
 
 
 def _scaled(event: Event, before: Object | None) -> Blow | None:
@@ -179,7 +179,7 @@ def _scaled(event: Event, before: Object | None) -> Blow | None:
 def _replicas(event: Event) -> Value:
     if reference_of(event).subresource == SCALE:
         return scaled_to(event)
-    return value_at(event.answered() or event.sent(), REPLICAS)
+    return value_at(event.response_body() or event.request_body(), REPLICAS)
 
 
 def _changed(before: Object | None, after: Object | None) -> Blow | None:
@@ -257,7 +257,7 @@ class Watch:
         if any(records_in(event)):
             self._records = True
             self._outages.answered()
-        if failed_open(event):
+        if failed_open_webhooks_of(event):
             self._outages.failed(event.request_received_timestamp, event.stage_timestamp)
         if not is_stored_write(event):
             return None
@@ -285,7 +285,7 @@ class Watch:
     def _way(self, event: Event, decision: Decision | None) -> Way:
         if any(records_in(event)):
             return Way.RECORDED
-        if failed_open(event):
+        if failed_open_webhooks_of(event):
             return Way.FAILED_OPEN
         if self.policy.document.emergency_group in event.actor.groups:
             return Way.EMERGENCY
@@ -318,7 +318,7 @@ class Watch:
         return decide(write, self.policy, event.request_received_timestamp)
 
     def _is_asked_about(self, event: Event, way: Way) -> bool:
-        """Tell whether the webhook should know of it: it is there, and has a say in that place."""
+        """Return whether the webhook should know of it: registered, and guarding that namespace."""
         if reference_of(event).namespace in EXEMPT_NAMESPACES:
             return False
         return way is not Way.UNRECORDED or self._records

@@ -36,7 +36,7 @@ _CREATED: Final = 201
 
 
 def is_stored_write(event: Event) -> bool:
-    """Tell whether *event* is of a write that was stored: complete, granted, and no dry run."""
+    """Return whether *event* is of a write that was stored: complete, granted, and no dry run."""
     return (
         event.stage == COMPLETE
         and event.verb in _ACTS
@@ -60,8 +60,8 @@ def reference_of(event: Event) -> Reference:
 
 def scaled_to(event: Event) -> int | None:
     """Return the replicas that *event*, about a Scale, asked for; none where it is not shown."""
-    after = event.answered()
-    shown = event.sent() if after is None else after
+    after = event.response_body()
+    shown = event.request_body() if after is None else after
     spec = shown.get("spec") if isinstance(shown, dict) else None
     # Zero is what a Scale says by saying nothing.
     replicas = spec.get("replicas", 0) if isinstance(spec, dict) else None
@@ -70,7 +70,7 @@ def scaled_to(event: Event) -> int | None:
 
 def audited(event: Event, way: Way) -> AuditedWrite:
     """Return the write of *event*, which took *way*."""
-    sent = event.sent()
+    sent = event.request_body()
     return AuditedWrite(
         audit_id=event.audit_id,
         received=event.request_received_timestamp,
@@ -92,7 +92,7 @@ def audited(event: Event, way: Way) -> AuditedWrite:
 
 def _after(event: Event) -> Object | None:
     if reference_of(event).subresource != SCALE:
-        return event.answered()
+        return event.response_body()
     # A Scale holds nothing else, so what was asked for is what was stored.
     replicas = scaled_to(event)
     return None if replicas is None else {"spec": {"replicas": replicas}}
@@ -159,7 +159,7 @@ def _changes(event: Event) -> Iterator[Change]:
         yield Change(REPLICAS, ABSENT, None, event.manager)
         return
     begin = event.request_received_timestamp.replace(microsecond=0)
-    for entry in entries_of(event.answered()):
+    for entry in entries_of(event.response_body()):
         if entry.manager == event.manager and _is_within(entry.time, begin, event.stage_timestamp):
             for path in owned_paths(entry.fields):
                 if not _is_noise(path):
@@ -186,7 +186,7 @@ def _is_noise(path: Path) -> bool:
 
 def objects_of(event: Event) -> list[Object]:
     """Return the objects that *event* shows as answered: one, or those of a collection."""
-    answered = event.answered()
+    answered = event.response_body()
     if answered is None or reference_of(event).subresource == SCALE:
         return []
     items = answered.get("items")

@@ -385,7 +385,7 @@ def _is_json(root: Node) -> bool:
 
 
 def _is_small(value: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell whether *value* goes on the line of its key."""
+    """Return whether *value* goes on the line of its key."""
     if isinstance(value, dict | list):
         return not value
     return not (isinstance(value, str) and literal_lines(value))

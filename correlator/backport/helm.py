@@ -168,7 +168,7 @@ def _part_tries(
 
 
 def _passes_on(value: Any, around: Value, name: str | int, step: object) -> bool:  # noqa: ANN401
-    """Tell whether *around*, below *step*, may be *value* as a template passed it on."""
+    """Return whether *around*, below *step*, may be *value* as a template passed it on."""
     if not value:
         return isinstance(step, Key) and step.name == name
     if isinstance(value, dict) and isinstance(around, dict):

@@ -139,7 +139,7 @@ def label_candidates(owner: Kustomization, wanted: Wanted) -> Candidates:
 
 
 def is_generated(entry: Object, name: str) -> bool:
-    """Tell whether the generator *entry* makes what is called *name* when it is rendered."""
+    """Return whether the generator *entry* makes what is called *name* when it is rendered."""
     own = entry.get("name")
     return isinstance(own, str) and bool(own) and own in name
 
@@ -249,7 +249,7 @@ def _declaring(owner: Kustomization, wanted: Wanted, declared: Object) -> Candid
 
 
 def _is_hashed(owned: list[Kustomization], wanted: Wanted) -> bool:
-    """Tell whether a generator makes the object, which then says the field, and no patch."""
+    """Return whether a generator makes the object, which then says the field, and no patch."""
     return wanted.ref.kind == "ConfigMap" and any(
         isinstance(entry, dict) and is_generated(entry, wanted.ref.name)
         for each in owned

@@ -96,7 +96,7 @@ class Tree:
                 yield path
 
     def has(self, path: str) -> bool:
-        """Tell whether there is a file *path*."""
+        """Return whether there is a file *path*."""
         return path in self.edits or path in self.source
 
     @property
@@ -111,7 +111,7 @@ class Tree:
         return next((path for path in names if self.has(path)), None)
 
     def is_chart(self, folder: str) -> bool:
-        """Tell whether *folder* is a Helm chart."""
+        """Return whether *folder* is a Helm chart."""
         return self.has(joined(folder, CHART))
 
 

@@ -21,7 +21,7 @@ from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import find_program, output_of
 from correlator.output.text import value_text
 from glasswarden.kube.compare import Value
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 CONTEXT: Final = 3
 _NO_NEWLINE: Final = "\\ No newline at end of file\n"
@@ -113,9 +113,9 @@ def change_text(placed: Placed) -> str:
     """Return one field on a line: before, and now."""
     wanted = placed.wanted
     if wanted.is_deletion:
-        return printable(f"{wanted.ref}: deleted")
+        return escape_unprintable(f"{wanted.ref}: deleted")
     before, now = _short(placed.declared), _short(wanted.value)
-    return f"{printable(str(wanted))}: {before} → {now}"
+    return f"{escape_unprintable(str(wanted))}: {before} → {now}"
 
 
 def outcome_lines(outcome: Outcome, gone: int) -> list[str]:
@@ -126,10 +126,13 @@ def outcome_lines(outcome: Outcome, gone: int) -> list[str]:
         lines += [
             line
             for each in outcome.placed
-            for line in (f"  {change_text(each)}", f"    {printable(each.where)}")
+            for line in (f"  {change_text(each)}", f"    {escape_unprintable(each.where)}")
         ]
     if outcome.already:
-        lines += ["In Git already:", *(f"  {printable(str(each))}" for each in outcome.already)]
+        lines += [
+            "In Git already:",
+            *(f"  {escape_unprintable(str(each))}" for each in outcome.already),
+        ]
     if gone:
         lines += [f"No longer live: {gone} of the changed fields."]
     if outcome.unplaced:
@@ -140,11 +143,11 @@ def outcome_lines(outcome: Outcome, gone: int) -> list[str]:
 
 def unplaced_lines(unplaced: Unplaced) -> list[str]:
     """Return what could not be placed, and why."""
-    return [printable(str(unplaced.wanted)), f"  {printable(unplaced.why)}"]
+    return [escape_unprintable(str(unplaced.wanted)), f"  {escape_unprintable(unplaced.why)}"]
 
 
 def _distinct(words: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(printable(each) for each in words if each))
+    return list(dict.fromkeys(escape_unprintable(each) for each in words if each))
 
 
 def _short(value: Value) -> str:

@@ -224,7 +224,7 @@ def original_name(owner: Kustomization, name: str) -> str:
 
 
 def is_about(value: Any, target: Object, wanted: Wanted) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell whether a merge patch may be for the object; its rendering tells for sure."""
+    """Return whether a merge patch may be for the object; its rendering tells for sure."""
     if not isinstance(value, dict):
         return False
     ref = ref_of(value)

@@ -228,7 +228,7 @@ def _check(before: Rendered, after: Rendered, wanted: Wanted, everything: Sequen
 
 
 def _only_wanted(old: Object, new: Object, about: list[Wanted]) -> bool:
-    """Tell whether each field that somebody wants is as it was, or as it is wanted."""
+    """Return whether each field that somebody wants is as it was, or as it is wanted."""
     return all(
         _same(found := found_at(new, each.steps), each.value)
         or _same(found, found_at(old, each.steps))

@@ -109,7 +109,7 @@ def file_candidates(
 
 
 def is_same(declared: Ref, ref: Ref) -> bool:
-    """Tell whether a manifest that says *declared* is about *ref*."""
+    """Return whether a manifest that says *declared* is about *ref*."""
     return (declared.group, declared.kind, declared.name) == (ref.group, ref.kind, ref.name) and (
         declared.namespace in ("", ref.namespace)
     )

@@ -210,7 +210,7 @@ def scalar_text(value: Any, style: str = "") -> str:  # noqa: ANN401 - any JSON 
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether *text* reads as itself without quotes, in braces and brackets too."""
+    """Return whether *text* reads as itself without quotes, in braces and brackets too."""
     if not _PLAIN.fullmatch(text) or text in _AMBIGUOUS or text.startswith("..."):
         return False
     if (text[0] in "0123456789.") and not _NUMBER_LIKE.fullmatch(text):

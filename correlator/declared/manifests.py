@@ -27,7 +27,7 @@ _CRD_HOOKS: Final = frozenset({"crd-install"})
 
 
 def is_hook(obj: Object, owner: Owner | None) -> bool:
-    """Tell whether *owner*, or whoever it may be where it is not known, takes *obj* for a hook.
+    """Return whether *owner*, or whoever it may be where it is not known, takes *obj* for a hook.
 
     Argo CD knows Helm's hooks too; other engines apply them like anything else.
     """
@@ -37,7 +37,7 @@ def is_hook(obj: Object, owner: Owner | None) -> bool:
 
 
 def is_helm_hook(obj: Object) -> bool:
-    """Tell whether Helm takes *obj* for a hook."""
+    """Return whether Helm takes *obj* for a hook."""
     hooks = annotations_of(obj).get(_HELM)
     return isinstance(hooks, str) and bool(set(hooks.split(",")) - _CRD_HOOKS)
 

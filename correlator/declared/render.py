@@ -25,7 +25,7 @@ _FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 def is_kustomization(folder: Path) -> bool:
-    """Tell whether *folder* is to be built with Kustomize."""
+    """Return whether *folder* is to be built with Kustomize."""
     return any((folder / name).is_file() for name in _FILES)
 
 
@@ -55,7 +55,7 @@ class Release:
 
 
 def is_chart(folder: Path) -> bool:
-    """Tell whether *folder* is a Helm chart."""
+    """Return whether *folder* is a Helm chart."""
     return (folder / "Chart.yaml").is_file()
 
 
@@ -113,7 +113,7 @@ def _is_folder(entry: Path) -> bool:
 
 
 def _leads_out(entry: Path, root: Path) -> bool:
-    """Tell whether *entry* is a link to a folder that is not read where it stands itself."""
+    """Return whether *entry* is a link to a folder that is not read where it stands itself."""
     if not entry.is_symlink() or not entry.is_dir():
         return False
     target, above = entry.resolve(), root.resolve()

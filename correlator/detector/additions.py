@@ -103,7 +103,7 @@ def _children(node: FieldsV1) -> Iterator[tuple[Step, FieldsV1]]:
 
 
 def _is_whole(node: FieldsV1) -> bool:
-    """Tell whether a manager holds all that stands there, whatever it is."""
+    """Return whether a manager holds all that stands there, whatever it is."""
     return not node
 
 
@@ -162,7 +162,7 @@ def _says_nothing(path: Path, value: Value, kind: str, around: Value) -> bool:
 
 
 def _holds(fields: FieldsV1, steps: tuple[Step, ...]) -> bool:
-    """Tell whether *fields* hold something at the end of *steps*, or all that contains it."""
+    """Return whether *fields* hold something at the end of *steps*, or all that contains it."""
     node = fields
     for step in steps:
         found = next((child for other, child in _children(node) if other == step), None)

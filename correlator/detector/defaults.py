@@ -158,7 +158,7 @@ _OWN_VALUES: Final = _by_last_key((dict.fromkeys(_ALLOCATED, ()), ""))
 
 
 def is_default(path: Path, value: Value, kind: str, around: Value = None) -> bool:
-    """Tell whether the API server would put *value* at *path* of a built-in *kind* by itself.
+    """Return whether the API server would put *value* at *path* of a built-in *kind* by itself.
 
     A map is such a value if all that it holds is. *around* is the map that *value* stands in.
     """
@@ -192,7 +192,7 @@ def _is_filled_in(path: Path, value: Value, kind: str) -> bool:
 
 
 def _is_pull_policy(path: Path, value: Value, around: Value) -> bool:
-    """Tell whether *value* is how images are pulled where nobody says: by what their tag is."""
+    """Return whether *value* is how images are pulled where nobody says: by what their tag is."""
     if path.step != Key("imagePullPolicy"):
         return False
     image = around.get("image") if isinstance(around, dict) else None

@@ -124,7 +124,7 @@ _KEYS: Final = frozenset({"app.kubernetes.io/instance", "app.kubernetes.io/manag
 
 
 def is_engines_own(path: Path, marks: frozenset[tuple[str, str]]) -> bool:
-    """Tell whether *path* leads to what an engine writes about itself; *marks* are more of it."""
+    """Return whether *path* leads to what an engine writes about itself; *marks* are more of it."""
     match path.steps:
         case (Key(name="metadata"), Key(name=place), Key(name=key)) if place in _MARKED:
             is_marked = (place.removesuffix("s"), key) in marks
@@ -202,7 +202,7 @@ class _Subject:
     """Labels and annotations that ownership is read from."""
 
     def was_applied(self, path: Path) -> bool | None:
-        """Tell whether what was applied last holds *path*, where the object tells."""
+        """Return whether what was applied last holds *path*, where the object tells."""
         return None if self.applied is None else _holds(self.applied, path)
 
     def found(self, metadata: Object) -> Iterator[_Found]:
@@ -267,7 +267,7 @@ class _Subject:
         return Added(self.ref.kind, self.declared, self.live, shape_of(self.ref))
 
     def _is_owners(self, path: Path) -> bool:
-        """Tell whether the owner holds the very field too, as it does its own marks."""
+        """Return whether the owner holds the very field too, as it does its own marks."""
         return any(
             self.managers.party_of(entry) is Party.OWNER and _names_field(entry.fields, path)
             for entry in self.entries
@@ -277,7 +277,7 @@ class _Subject:
         return tuple(each for each in holders if self.managers.party_of(each) is Party.OTHER)
 
     def _is_defaulted(self, found: Difference) -> bool:
-        """Tell whether the API server filled in what is declared as empty."""
+        """Return whether the API server filled in what is declared as empty."""
         step = found.path.step
         return (
             isinstance(step, Key)

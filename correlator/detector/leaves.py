@@ -67,7 +67,7 @@ def differences(declared: Value, live: Value, shape: Shape, hints: Hints) -> Ite
 
 
 def declares_nothing(value: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell whether *value* is null, zero, or holds nothing but such values."""
+    """Return whether *value* is null, zero, or holds nothing but such values."""
     pending = [value]
     while pending:
         value = pending.pop()
@@ -79,7 +79,7 @@ def declares_nothing(value: Any) -> bool:  # noqa: ANN401 - any JSON value
 
 
 def forgets_emptiness(name: str, around: Path, shape: Shape) -> bool:
-    """Tell whether the API server drops the field *name* of what stands at *around* when empty."""
+    """Return whether the API server drops the field *name* of the object at *around* when empty."""
     inside = around.step
     in_map = isinstance(inside, Key) and inside.name in MAPS
     return shape.typed and not in_map and name not in POINTERS

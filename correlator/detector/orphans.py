@@ -72,7 +72,7 @@ def prune_plan(orphan: Finding) -> PrunePlan:
 
 
 def is_made_once(manifest: Object) -> bool:
-    """Tell whether Flux applies *manifest* only where there is no such object."""
+    """Return whether Flux applies *manifest* only where there is no such object."""
     marks = (annotations_of(manifest), labels_of(manifest))
     return any(str(each.get(f"{_FLUX}ssa", "")).lower() == "ifnotpresent" for each in marks)
 

@@ -8,7 +8,7 @@ _MOST_BY_KEDA: Final = 100
 
 
 def is_rolling_out(live: Object) -> bool:
-    """Tell whether a workload's controller has not finished what was last asked of it."""
+    """Return whether a workload's controller has not finished what was last asked of it."""
     status, spec = live.get("status"), live.get("spec")
     if not isinstance(status, dict) or not isinstance(spec, dict):
         return False

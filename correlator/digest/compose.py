@@ -118,7 +118,7 @@ def compose(period: Period, attempts: Iterable[Attempt], seen: Seen, now: dateti
 
 
 def _is_write(attempt: Attempt) -> bool:
-    """Tell whether anything was to change: asking for a grant alone changes nothing."""
+    """Return whether anything was to change: asking for a grant alone changes nothing."""
     return bool(attempt.changes or attempt.unlisted) or attempt.operation in {"CREATE", "DELETE"}
 
 

@@ -11,7 +11,7 @@ from correlator.digest.model import Application, Count, Repeated, Review
 from correlator.output.escape import markdown
 from correlator.report.html import PAGES
 from correlator.report.text import moment
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 UNKNOWN = "?"
 
@@ -185,7 +185,7 @@ def render_page(review: Review) -> str:
 
 def render_text(review: Review) -> str:
     """Return *review* for a terminal."""
-    lines = [title_of(review), "", *map(printable, summary_of(review))]
+    lines = [title_of(review), "", *map(escape_unprintable, summary_of(review))]
     for section in sections_of(review):
         lines += ["", section.title.upper(), *_columns(section)]
     return "\n".join(lines) + "\n"
@@ -206,9 +206,9 @@ def _markdown(review: Review) -> Iterator[str]:
 
 
 def _columns(section: Section) -> list[str]:
-    rows = [tuple(_cut(printable(cell)) for cell in row) for row in section.rows]
+    rows = [tuple(_cut(escape_unprintable(cell)) for cell in row) for row in section.rows]
     if not section.headings:
-        return [f"  {printable(row[0])}" for row in section.rows]
+        return [f"  {escape_unprintable(row[0])}" for row in section.rows]
     table = [section.headings, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [

@@ -98,7 +98,7 @@ class SqliteHistory:
         return len(forgotten)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._session.close()
 
     def _episodes(self, test: str, *values: object) -> list[Episode]:

@@ -147,7 +147,7 @@ def _fits(event: Event, route: Route) -> bool:
 
 
 def is_silenced(event: Event, silences: Iterable[Silence], now: datetime) -> bool:
-    """Tell whether somebody asked not to be told about the ticket of *event* any more."""
+    """Return whether somebody asked not to be told about the ticket of *event* any more."""
     return bool(event.ticket) and any(
         now < silence.until and event.ticket in names_of([silence.ticket]) for silence in silences
     )

@@ -7,7 +7,7 @@ a reader is shown as it was written, and means nothing.
 import re
 from typing import Final
 
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~&]|^[-+#=])")
 _NUMBERED: Final = re.compile(r"^(\d+)([.)])")
@@ -22,7 +22,7 @@ _FORMULA: Final = re.compile("(^|;)(\\s*)([=+@\uff1d\uff0b\uff20\uff0d-])")
 
 def markdown(text: str) -> str:
     """Return *text* so that Markdown shows it as it is, on one line."""
-    parts = _LIVELY.split(printable(text))
+    parts = _LIVELY.split(escape_unprintable(text))
     # Only code is left alone by every reader: a backslash before an address is not.
     shown = [code(part) if index % 2 else _escaped(part) for index, part in enumerate(parts)]
     return _NUMBERED.sub(r"\1\\\2", "".join(shown))
@@ -32,7 +32,7 @@ def code(text: str) -> str:
     """Return *text* as Markdown's code; nothing where it is empty, which code cannot be."""
     if not text:
         return ""
-    inner = printable(text)
+    inner = escape_unprintable(text)
     fence = "`" * (max((len(run) for run in re.findall("`+", inner)), default=0) + 1)
     space = " " if inner.startswith("`") or inner.endswith("`") else ""
     return f"{fence}{space}{inner}{space}{fence}"
@@ -45,7 +45,7 @@ def code_cell(text: str) -> str:
 
 def cell(text: str) -> str:
     """Return *text* so that no spreadsheet takes it, or a part of it, for a formula."""
-    return _FORMULA.sub(r"\1\2'\3", printable(text))
+    return _FORMULA.sub(r"\1\2'\3", escape_unprintable(text))
 
 
 def _escaped(text: str) -> str:

@@ -15,7 +15,7 @@ from correlator.output.text import (
     ticket_text,
     who_text,
 )
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 _LONGEST: Final = 120
 _HEADINGS: Final = ("object", "field", "Git", "live", "since", "class", "cause", "response")
@@ -79,7 +79,7 @@ def _sentence(text: str) -> str:
 
 
 def _block(text: str) -> list[str]:
-    return ["```", *(printable(line) for line in text.splitlines()), "```"]
+    return ["```", *(escape_unprintable(line) for line in text.splitlines()), "```"]
 
 
 def _code(text: str) -> str:

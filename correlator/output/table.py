@@ -18,7 +18,7 @@ from correlator.output.text import (
     ticket_text,
     who_text,
 )
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 _HEADINGS: Final = ("OBJECT", "FIELD", "GIT", "LIVE", "SINCE", "RESPONSE")
 _CAUSE_HEADINGS: Final = ("WHO", "TICKET")
@@ -34,7 +34,11 @@ def render_table(result: Result, width: int) -> str:
     if result.findings:
         parts += _rows(result.findings, width)
     parts.append(_summary(result))
-    parts += [line for each in result.remarks for line in ("", *_indented(printable(each), width))]
+    parts += [
+        line
+        for each in result.remarks
+        for line in ("", *_indented(escape_unprintable(each), width))
+    ]
     parts += _unseen(result.incomplete, width)
     return "\n".join(parts)
 
@@ -48,7 +52,7 @@ def _rows(findings: Sequence[Finding], width: int) -> list[str]:
     for finding, row in zip(findings, rows, strict=True):
         lines.append(_line(row, widths))
         if finding.verdict is not None:
-            why = f"{finding.verdict.kind}: {printable(finding.verdict.reason)}"
+            why = f"{finding.verdict.kind}: {escape_unprintable(finding.verdict.reason)}"
             lines += _indented(why, width)
         if finding.link is not None:
             lines += _indented(cause_text(finding.link), width)
@@ -130,7 +134,9 @@ def _unseen(incomplete: Sequence[Incomplete], width: int) -> list[str]:
         return []
     lines = ["", "Not looked at:"]
     for each in incomplete:
-        lines += _indented(f"{printable(each.what)}: {printable(each.why)}", width)
+        lines += _indented(
+            f"{escape_unprintable(each.what)}: {escape_unprintable(each.why)}", width
+        )
     return lines
 
 

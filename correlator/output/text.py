@@ -11,7 +11,7 @@ from correlator.attribution.link import Link, State
 from correlator.finding import UNKNOWN, Class, Finding, Result, time_as_text
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.paths import ROOT
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 NOTHING: Final = "—"
 
@@ -21,8 +21,8 @@ def value_text(value: Value) -> str:
     if value is ABSENT:
         return NOTHING
     if isinstance(value, str):
-        return printable(value) or '""'
-    return printable(json.dumps(value, ensure_ascii=False))
+        return escape_unprintable(value) or '""'
+    return escape_unprintable(json.dumps(value, ensure_ascii=False))
 
 
 def columns_of(text: str) -> int:
@@ -40,7 +40,7 @@ def nothing_text(result: Result) -> str:
 
 def object_text(finding: Finding) -> str:
     """Return which object it is."""
-    return printable(str(finding.ref))
+    return escape_unprintable(str(finding.ref))
 
 
 def declared_text(finding: Finding) -> str:
@@ -56,7 +56,7 @@ def live_text(finding: Finding) -> str:
 
 def field_text(finding: Finding) -> str:
     """Return which field it is."""
-    return "(object)" if finding.field == ROOT else printable(str(finding.field))
+    return "(object)" if finding.field == ROOT else escape_unprintable(str(finding.field))
 
 
 def who_text(finding: Finding) -> str:
@@ -65,7 +65,7 @@ def who_text(finding: Finding) -> str:
     if link is None:
         return NOTHING
     # The audit log may name who did what no record explains.
-    return printable(_actor(link) or _manager(finding, link)) or f"({link.state})"
+    return escape_unprintable(_actor(link) or _manager(finding, link)) or f"({link.state})"
 
 
 def _manager(finding: Finding, link: Link) -> str:
@@ -79,19 +79,19 @@ def _manager(finding: Finding, link: Link) -> str:
 
 def ticket_text(finding: Finding) -> str:
     """Return the ticket that it was done under."""
-    return printable(finding.link.ticket if finding.link else "") or NOTHING
+    return escape_unprintable(finding.link.ticket if finding.link else "") or NOTHING
 
 
 def cause_text(link: Link) -> str:
     """Return the cause as a sentence without its end: what is known, and by what."""
     evidence = "; ".join(link.evidence)
     if link.state is State.UNEXPLAINED:
-        return printable(f"unexplained: {link.why}{f' ({evidence})' if evidence else ''}")
+        return escape_unprintable(f"unexplained: {link.why}{f' ({evidence})' if evidence else ''}")
     if link.state is State.DELEGATED:
-        return printable(f"delegated: {evidence}")
+        return escape_unprintable(f"delegated: {evidence}")
     origin = f"from {link.source}" if link.source else ""
     told = [_actor(link), time_as_text(link.time), link.manager, origin, link.ticket]
-    return printable(f"{', '.join(filter(None, told))} ({link.confidence}): {evidence}")
+    return escape_unprintable(f"{', '.join(filter(None, told))} ({link.confidence}): {evidence}")
 
 
 def _actor(link: Link) -> str:

@@ -16,7 +16,7 @@ from correlator.report import text
 from correlator.report.model import Change, Obligation, Report, Seen, Write
 from correlator.report.text import clock, deed, passed
 from correlator.still_live import Answer
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 WIDTH: Final = 920
 LANE: Final = 38
@@ -182,7 +182,9 @@ def _bars(happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axi
             continue
         start = axis.x(first.time) - APART / 2
         label = f"{first.ticket}: from {clock(first.time)} to {clock(end)}"
-        yield Bar(round(start, 1), y, round(axis.x(end) + APART / 2 - start, 1), printable(label))
+        yield Bar(
+            round(start, 1), y, round(axis.x(end) + APART / 2 - start, 1), escape_unprintable(label)
+        )
 
 
 def _ticks(axis: _Axis) -> Iterator[Tick]:
@@ -198,7 +200,7 @@ def _label(each: Write | Seen) -> str:
         did = f"{passed(each, subject)}, without a record"
     else:
         did = f"{deed(each, subject)}, {'refused' if each.is_denied else 'allowed'}"
-    return printable(f"{clock(each.time)} {each.actor}: {did}")
+    return escape_unprintable(f"{clock(each.time)} {each.actor}: {did}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +258,7 @@ def chores_of(report: Report) -> list[Chore]:
 
 def steps(path: str) -> Markup:
     """Return a field's path, which may be broken into lines before each step."""
-    parts = (escape(part) for part in printable(path).split("/"))
+    parts = (escape(part) for part in escape_unprintable(path).split("/"))
     return Markup("<wbr>/").join(parts)
 
 
@@ -286,6 +288,6 @@ PAGES.filters |= {
     "fate": text.fate,
     "moment": text.moment,
     "mood": mood,
-    "plain": printable,
+    "plain": escape_unprintable,
     "steps": steps,
 }

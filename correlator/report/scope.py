@@ -45,7 +45,7 @@ class Circle:
         return namespaces.pop() if len(namespaces) == 1 else ""
 
     def saw(self, sighting: Sighting) -> bool:
-        """Tell whether *sighting* belongs to it; a blow to the guard concerns everybody."""
+        """Return whether *sighting* belongs to it; a blow to the guard concerns everybody."""
         if not self._spans(sighting.time):
             return False
         if sighting.sort is Sort.GUARD:
@@ -59,7 +59,7 @@ class Circle:
         )
 
     def drifted(self, finding: Finding) -> bool:
-        """Tell whether *finding* belongs to it; one of unknown time may be of any."""
+        """Return whether *finding* belongs to it; one of unknown time may be of any."""
         link, scope = finding.link, self.scope
         time = (link.time if link else None) or finding.since
         names = {link.actor, link.impersonator} if link else set()

@@ -12,7 +12,7 @@ import msgspec
 
 from correlator.report.model import Change, Report, Scope, Seen, Subject, Write
 from correlator.still_live import OBJECT, Answer
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 
 def summary_of(report: Report) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ def value(given: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return *given* as JSON, cut to a length that people read."""
     if given is msgspec.UNSET:
         return "(none)"
-    text = printable(_encode(given).decode())
+    text = escape_unprintable(_encode(given).decode())
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
@@ -162,7 +162,7 @@ def deed(write: Write, subject: str) -> str:
 
 
 def is_act(write: Write) -> bool:
-    """Tell whether *write* was about a grant itself, which is a thing done and not one let in."""
+    """Return whether *write* was about a grant itself, which is a thing done and not one let in."""
     return write.grant_act in _ACTS and not write.is_denied
 
 

@@ -208,7 +208,7 @@ class AuditSource:
         """Return what got past the webhook lately; raises `SourceFailed`."""
         log = self._log_by(scene)
         try:
-            for event in self._tail.events(log.flawed):
+            for event in self._tail.read_new(log.flawed):
                 log.take(event)
         except OSError as error:
             raise SourceFailed(f"{self._folder}: {error.strerror}") from error

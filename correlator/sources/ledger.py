@@ -21,7 +21,7 @@ from glasswarden.policy.policy import Policy
 
 def limits_of(ledger: Ledger, cluster: str, since: datetime | None) -> tuple[Incomplete, ...]:
     """Return which direct writes to *cluster* since *since* the ledger cannot tell of."""
-    signed = [read_entry(row.body, row.digest) for row in ledger.signed()]
+    signed = [read_entry(row.body, row.digest) for row in ledger.signed_rows()]
     return (*_unknown(signed, cluster), *_pruned(signed, since), *_gaps(ledger, cluster, since))
 
 

@@ -40,7 +40,7 @@ from glasswarden.cli.evidence import (
 )
 from glasswarden.cli.options import kubectl_of, kubectl_options, now, read_policy
 from glasswarden.policy.policy import DEFAULT, Policy
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -208,7 +208,7 @@ def _chosen(address: str, keys: Path | None, policy: Policy, options: dict[str, 
         attempts = attempts_for(ledger, question)
     clusters = sorted({attempt.cluster for attempt in attempts})
     if len(clusters) > 1:
-        names = ", ".join(map(printable, clusters))
+        names = ", ".join(map(escape_unprintable, clusters))
         raise click.UsageError(f"name one of the clusters with --cluster: {names}")
     if not attempts:
         raise NothingRecorded
@@ -247,7 +247,7 @@ def _write(patch: str, output: Path | None) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(printable(text), err=True)
+    click.echo(escape_unprintable(text), err=True)
 
 
 @contextmanager
@@ -256,4 +256,4 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (DeclaredUnreadable, RepositoryUnusable, CannotPlace) as error:
-        raise CannotWork(printable(str(error))) from error
+        raise CannotWork(escape_unprintable(str(error))) from error

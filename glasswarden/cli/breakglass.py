@@ -32,7 +32,7 @@ from glasswarden.cli.options import (
     kubectl_options,
     kubectl_with,
 )
-from glasswarden.duration import DurationError, parse_span, render_duration
+from glasswarden.duration import DurationError, parse_positive_duration, render_duration
 from glasswarden.kube.objects import Object, Ref, annotations_of, metadata_of, ref_of
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import WORDS, peek
@@ -384,7 +384,7 @@ def extend(target: str, kubectl: Kubectl, ttl: str) -> None:
 
 def _more(ttl: str) -> timedelta:
     try:
-        return parse_span(ttl)
+        return parse_positive_duration(ttl)
     except DurationError as error:
         raise click.BadParameter(str(error)) from error
 

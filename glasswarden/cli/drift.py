@@ -51,7 +51,7 @@ from glasswarden.cli.inspection import (
 from glasswarden.cli.options import DURATION, access_to
 from glasswarden.cluster.client import ApiServer, ApiServerError
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 UNKNOWN_WIDTH: Final = 120
 """Columns where there is no terminal to ask."""
@@ -110,7 +110,7 @@ def _seen(request: Request, follower: Follower, causes: Causes | NoCauses, form:
         scene = replace(scene, open_grants=causes.open_grants(scene.now))
         found = follower.run(scene, causes.linker())
     except (DeclaredUnreadable, ApiServerError, LedgerError) as error:
-        return printable(f"Nothing could be looked at: {error}")
+        return escape_unprintable(f"Nothing could be looked at: {error}")
     return rendered(request.only.applied(found, scene.now), form)
 
 

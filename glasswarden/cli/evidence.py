@@ -38,7 +38,7 @@ from correlator.still_live import Lookup, NotKnown
 from glasswarden.audit.files import PATTERN
 from glasswarden.cli.options import MOMENT, KindUnknown, Kubectl, kind_of
 from glasswarden.kube.objects import Object, Ref, ref_of
-from glasswarden.ledger.chain import Clerk, clerk_of, open_signer
+from glasswarden.ledger.chain import MaintenanceWriter, open_maintenance, open_signer
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable, LedgerError
 from glasswarden.ledger.keys import open_masks
 from glasswarden.ledger.ledger import Ledger
@@ -46,7 +46,7 @@ from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.open import is_postgres, keys_beside, open_ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.writes import asked
+from glasswarden.ledger.writes import find_attempts
 from glasswarden.policy.policy import Policy
 
 PAGE: Final = 500
@@ -95,7 +95,7 @@ def scope_of(question: Question) -> Scope:
 
 def attempts_for(ledger: Ledger, question: Question) -> list[Attempt]:
     """Return all that *question* wants, oldest first."""
-    return sorted(asked(ledger, question), key=lambda each: (each.time, each.id))
+    return sorted(find_attempts(ledger, question), key=lambda each: (each.time, each.id))
 
 
 def git_options(function: Function) -> Function:
@@ -310,10 +310,12 @@ def existing(address: str) -> Iterator[Ledger]:
 
 
 @contextmanager
-def acting(ledger: Ledger, address: str, keys: Path | None, now: datetime) -> Iterator[Clerk]:
+def acting(
+    ledger: Ledger, address: str, keys: Path | None, now: datetime
+) -> Iterator[MaintenanceWriter]:
     """Let a command leave signed records of what it does with *ledger*."""
     writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
-    with clerk_of(ledger, writer, open_signer(keys_folder(keys, address)), now) as clerk:
+    with open_maintenance(ledger, writer, open_signer(keys_folder(keys, address)), now) as clerk:
         yield clerk
 
 

@@ -37,7 +37,7 @@ from glasswarden.kube.objects import Object, Ref, annotations_of, labels_of, met
 from glasswarden.ledger.record import Attempt, ChangedField
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.rules import is_namespace
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 HEADER: Final = Line(("TIME LEFT", "STATE", "WHO", "OBJECT", "TICKET", "FIELDS"))
 COLORS: Final = {
@@ -84,8 +84,8 @@ def row_of(grant: Grant, now: datetime) -> Line:
         grant.ticket or "-",
         _count(grant),
     )
-    details = tuple(map(printable, _details(grant, owed=state is State.OVERDUE)))
-    return Line(tuple(map(printable, cells)), details, COLORS[state])
+    details = tuple(map(escape_unprintable, _details(grant, owed=state is State.OVERDUE)))
+    return Line(tuple(map(escape_unprintable, cells)), details, COLORS[state])
 
 
 def time_left(grant: Grant, now: datetime) -> str:
@@ -357,7 +357,7 @@ def _in_one_cluster(grants: Sequence[Grant]) -> bool:
     """Tell whether one kubectl can see them all; of another cluster it would see wrong things."""
     clusters = sorted({grant.cluster for grant in grants})
     if len(clusters) > 1:
-        names = ", ".join(map(printable, clusters))
+        names = ", ".join(map(escape_unprintable, clusters))
         click.echo(f"Nothing was looked up: choose one of {names} with --cluster.", err=True)
     return len(clusters) == 1
 
@@ -367,9 +367,9 @@ def _say_unread(live: Live | None, incomplete: Sequence[str]) -> None:
     if unread:
         click.echo(f"{counted(len(unread), 'object')} could not be read:", err=True)
     for ref, why in unread.items():
-        click.echo(f"  {printable(str(ref))}: {printable(why)}", err=True)
+        click.echo(f"  {escape_unprintable(str(ref))}: {escape_unprintable(why)}", err=True)
     for what in incomplete:
-        click.echo(f"Not read of Git: {printable(what)}", err=True)
+        click.echo(f"Not read of Git: {escape_unprintable(what)}", err=True)
 
 
 @click.command("sweep")
@@ -437,9 +437,9 @@ def _sweep(kubectl: Kubectl, ref: Ref, *, dry_run: bool) -> bool | None:
             kubectl.strip(ref, str(metadata_of(found).get("resourceVersion", "")), marks)
             _unlabel(kubectl, ref)
     except click.ClickException as error:
-        click.echo(f"{printable(str(ref))}: {printable(error.message)}", err=True)
+        click.echo(f"{escape_unprintable(str(ref))}: {escape_unprintable(error.message)}", err=True)
         return None
-    click.echo(f"{printable(str(ref))}: {', '.join(short(mark) for mark in marks)}")
+    click.echo(f"{escape_unprintable(str(ref))}: {', '.join(short(mark) for mark in marks)}")
     return True
 
 

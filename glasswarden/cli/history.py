@@ -34,9 +34,9 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import PathError, parse_path
 from glasswarden.ledger.query import Question, is_within
-from glasswarden.ledger.writes import asked
+from glasswarden.ledger.writes import find_attempts
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 HEADER: Final = Line(("TIME (UTC)", "STATE", "WHO", "FIELD", "CHANGE", "TICKET"))
 COLORS: Final = {
@@ -91,8 +91,8 @@ def _row(step: Step) -> Line:
         step.did or _WHOLE.get(step.operation) or f"{_text(step.before)} → {_text(step.after)}",
         step.ticket or "-",
     )
-    details = tuple(map(printable, _details(step)))
-    return Line(tuple(map(printable, cells)), details, COLORS.get(step.fate))
+    details = tuple(map(escape_unprintable, _details(step)))
+    return Line(tuple(map(escape_unprintable, cells)), details, COLORS.get(step.fate))
 
 
 def _details(step: Step) -> Iterator[str]:
@@ -164,7 +164,7 @@ def command(
     with opened(address) as ledger, audit_log_from(audit_logs, policy) as audit:
         name = cluster_of(ledger, cluster)
         question = replace(_question(target, namespace, live), cluster=name)
-        attempts = sorted(asked(ledger, question), key=lambda each: each.id)
+        attempts = sorted(find_attempts(ledger, question), key=lambda each: each.id)
         known = knowledge_of(ledger, name)
         known = known.and_also(audit.knowledge) if audit else known
         past = filter(partial(_names, question), audit.watch.sightings if audit else ())

@@ -55,7 +55,7 @@ from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.writes import asked
+from glasswarden.ledger.writes import find_attempts
 from glasswarden.policy.policy import DEFAULT, Policy
 
 MOST_FINDINGS: Final = 20
@@ -116,7 +116,7 @@ class Looking:
                 until=circle.end,
                 limit=PAGE,
             )
-            yield from asked(self.ledger, question)
+            yield from find_attempts(self.ledger, question)
 
     def around(self, attempts: list[Attempt], circle: Circle, now: datetime) -> Surroundings:
         """Return what is known beside *attempts*."""
@@ -202,7 +202,7 @@ def trusted_by(public_keys: tuple[str, ...], keys: Path | None, address: str) ->
 def integrity_of(ledger: Ledger, trusted: frozenset[str]) -> Integrity:
     """Return what verifying the whole *ledger* gives, by the keys *trusted*, if any."""
     run = Fsck(ledger, Trust(trusted or None))
-    findings = [str(finding) for finding in run.findings()]
+    findings = [str(finding) for finding in run.find_faults()]
     tally = run.tally
     read = f"{counted(tally.records, 'record')} in {counted(tally.chains, 'chain')}"
     if not findings:

@@ -52,7 +52,7 @@ from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt
 from glasswarden.policy.policy import DEFAULT, Policy
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 MOST_OBJECTS: Final = 200
 """Objects that are looked at for the team that they are labelled with."""
@@ -395,4 +395,4 @@ def _write(review: Review, form: str, output: Path | None) -> None:
         output.write_text(text)
     except OSError as error:
         raise click.ClickException(f"{output}: {error.strerror}") from error
-    click.echo(f"Wrote {printable(str(output))}", err=True)
+    click.echo(f"Wrote {escape_unprintable(str(output))}", err=True)

@@ -37,7 +37,7 @@ from glasswarden.demo.story import (
     parse_answer,
 )
 from glasswarden.kube.objects import ref_of
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 from webhook.reloading import make_key_folder
 
 WARM_UP_SECONDS: Final = 3.0
@@ -278,7 +278,7 @@ def _what(finding: _Finding) -> tuple[str, str, str]:
 
 
 def _value(given: Any) -> str:  # noqa: ANN401 - any JSON value
-    text = printable(str(given))
+    text = escape_unprintable(str(given))
     return text if len(text) <= LONGEST else f"…{text[-LONGEST + 1 :]}"
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from glasswarden.keys.folder import key_files
+from glasswarden.keys.folder import find_key_files
 from tests.cli.test_main import run
 
 
@@ -10,14 +10,14 @@ def test_the_first_key_is_made_and_then_the_next(tmp_path: Path) -> None:
     first = run("keys", "rotate", "--dir", str(tmp_path))
     assert "signs from" in first.stdout
     assert run("keys", "rotate", "--dir", str(tmp_path)).returncode == 0
-    assert len(key_files(tmp_path, "grant")) == 2
+    assert len(find_key_files(tmp_path, "grant")) == 2
 
 
 def test_what_is_no_time_is_said(tmp_path: Path) -> None:
     result = run("keys", "rotate", "--dir", str(tmp_path), "--keep", "long")
     assert result.returncode == 2
     assert "'long' is no length of time such as 30m" in result.stderr
-    assert key_files(tmp_path, "grant") == []
+    assert find_key_files(tmp_path, "grant") == []
 
 
 def test_a_webhook_with_a_broken_key_says_so(tmp_path: Path) -> None:

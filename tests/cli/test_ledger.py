@@ -371,7 +371,7 @@ class TestTransfer:
         result = ledger_command(other, "import", "-", "--keep-going", stdin=lines)
         assert result.exit_code == 1
         assert result.stdout == "11 records read and stored\n"
-        assert "rejected: line 2: another record stands at 2" in result.stderr
+        assert "rejected: line 2: another record is at 2" in result.stderr
 
     @pytest.mark.parametrize(
         "damage",

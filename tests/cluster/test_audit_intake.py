@@ -14,7 +14,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from certs.files import Folder, issue_into
 from correlator.audit.intake import EventStore, audit_intake
-from glasswarden.audit.files import Tell, read_events
+from glasswarden.audit.files import ReportFlaw, read_events
 from tests.cluster.applications import deployment
 from tests.cluster.bypasses import applied
 from tests.cluster.controlplane import ControlPlane
@@ -101,7 +101,7 @@ def refuse(flaw: object) -> None:
     raise AssertionError(flaw)
 
 
-def ids_in(store: EventStore, tell: Tell = refuse) -> list[str]:
+def ids_in(store: EventStore, tell: ReportFlaw = refuse) -> list[str]:
     """Return the audit ids of what was kept: the harness's policy has one stage of each request."""
     return [event.audit_id for event in read_events(store.files(), tell)]
 

@@ -33,7 +33,7 @@ class Forgetful:
     def append(self, records: Sequence[Record]) -> None:
         """Take *records* and forget them."""
 
-    def unwitnessed(self) -> list[Head]:
+    def unwitnessed_heads(self) -> list[Head]:
         """Return nothing."""
         return []
 

@@ -29,9 +29,9 @@ from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.fsck.findings import Finding
 from glasswarden.ledger.fsck.run import Fsck, State, Tally, read_state, write_state
 from glasswarden.ledger.fsck.trust import Trust
-from glasswarden.ledger.fsck.witness import AuditLog, compared, read_logs
+from glasswarden.ledger.fsck.witness import AuditLog, compare_with_log, read_logs
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 EVERY_SECONDS: Final = 0.2
 
@@ -153,9 +153,9 @@ def _findings(
     cluster: str,
     since: datetime | None,
 ) -> Iterator[Finding]:
-    yield from run.findings()
+    yield from run.find_faults()
     if log.events:
-        yield from compared(ledger, log, run.testimony, lag, cluster, since)
+        yield from compare_with_log(ledger, log, run.testimony, lag, cluster, since)
 
 
 def _tick(printer: "Printer", saver: "Saver", tally: Tally) -> None:
@@ -214,7 +214,7 @@ class Printer:
             told = msgspec.to_builtins(finding) | {"sentence": finding.sentence}
             click.echo(json.dumps(told))  # which takes any text, even what is no UTF-8
         else:
-            click.echo(printable(str(finding)))
+            click.echo(escape_unprintable(str(finding)))
 
     def end(self, tally: Tally, log: AuditLog | None, trust: Trust) -> None:
         """Print what was looked at."""

@@ -27,7 +27,7 @@ from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import AnyEntry, Attempt, ChangedField, Cut, Damaged, Record
 from glasswarden.ledger.writes import RETRY_WINDOW, Follower, record_in, writes_of
-from glasswarden.terminal import fitted, padded, printable, width_of
+from glasswarden.terminal import escape_unprintable, fit_text, pad_text, width_of
 
 GAP: Final = "  "
 INDENT: Final = "    "
@@ -66,8 +66,8 @@ def row_of(record: Record, tries: int) -> Line:
         attempt.ticket or "-",
     )
     return Line(
-        tuple(map(printable, cells)),
-        (*map(printable, _details(attempt)), *([LATER] if record.is_later else [])),
+        tuple(map(escape_unprintable, cells)),
+        (*map(escape_unprintable, _details(attempt)), *([LATER] if record.is_later else [])),
         COLORS.get(attempt.verdict),
     )
 
@@ -83,7 +83,9 @@ def _without_content(entry: AnyEntry) -> Line:
         f"{entry.writer}#{entry.sequence}",
         "-",
     )
-    return Line(tuple(map(printable, cells)), (DAMAGED if is_damaged else LATER,), "yellow")
+    return Line(
+        tuple(map(escape_unprintable, cells)), (DAMAGED if is_damaged else LATER,), "yellow"
+    )
 
 
 def widths_of(rows: Sequence[Line], least: Sequence[int]) -> list[int]:
@@ -96,16 +98,16 @@ def widths_of(rows: Sequence[Line], least: Sequence[int]) -> list[int]:
 def lines_of(row: Line, widths: Sequence[int], columns: int) -> Iterator[str]:
     """Yield *row* as lines of no more than *columns*."""
     narrowed = _narrowed(widths, columns)
-    cells = [padded(fitted(*pair), pair[1]) for pair in zip(row.cells, narrowed, strict=True)]
+    cells = [pad_text(fit_text(*pair), pair[1]) for pair in zip(row.cells, narrowed, strict=True)]
     line = GAP.join(cells).rstrip()
     if width_of(line) > columns:
-        yield fitted(line, columns)
+        yield fit_text(line, columns)
     else:
         if row.color:
             cells[VERDICT] = click.style(cells[VERDICT], fg=row.color)
         yield GAP.join(cells).rstrip()
     for detail in row.details:
-        yield fitted(f"{INDENT}{detail}", columns)
+        yield fit_text(f"{INDENT}{detail}", columns)
 
 
 def _narrowed(widths: Sequence[int], columns: int) -> list[int]:
@@ -404,11 +406,11 @@ def _latest(ledger: Ledger, question: Question) -> list[Write]:
 
 
 def _page(ledger: Ledger, question: Question) -> list[Record]:
-    return [record_in(row) for row in ledger.found(question)]
+    return [record_in(row) for row in ledger.find_rows(question)]
 
 
 def _is_whole(writes: Sequence[Write], oldest: Record, limit: int) -> bool:
-    """Tell whether no try of *writes* can be older than the *oldest* record that was read."""
+    """Return whether no try of *writes* can be older than the *oldest* record that was read."""
     return (
         len(writes) == limit
         and oldest.entry.time < min(write[0].entry.time for write in writes) - RETRY_WINDOW
@@ -432,7 +434,7 @@ def _follow(ledger: Ledger, question: Question, output: Output) -> None:
     output.show(past)
     shown = {record.entry.id for write in past for record in write}
     while True:
-        arrived = [each for each in follower.arrived() if _is_wanted(each.entry, question)]
+        arrived = [each for each in follower.poll() if _is_wanted(each.entry, question)]
         output.show(_writes([each for each in arrived if each.entry.id not in shown]))
         time.sleep(PAUSE)
 

@@ -31,8 +31,8 @@ from glasswarden.ledger.chain import open_signer
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import LegalHold
 from glasswarden.ledger.open import migrate_ledger
-from glasswarden.ledger.retention import Pruning, lift_hold, prune, put_hold
-from glasswarden.terminal import printable
+from glasswarden.ledger.retention import Pruning, place_hold, prune, release_hold
+from glasswarden.terminal import escape_unprintable
 
 
 @click.command("prune")
@@ -101,7 +101,7 @@ def add(ticket: str, by: str, why: str, address: str, keys: Path | None) -> None
     """Put a legal hold on TICKET."""
     now = datetime.now(UTC)
     with sentences(), existing(address) as ledger, acting(ledger, address, keys, now) as clerk:
-        is_new = put_hold(ledger, LegalHold(ticket, now, by, why), clerk)
+        is_new = place_hold(ledger, LegalHold(ticket, now, by, why), clerk)
     click.echo(f"{ticket} is held" if is_new else f"{ticket} was held already, and still is")
 
 
@@ -114,7 +114,7 @@ def remove(ticket: str, by: str, why: str, address: str, keys: Path | None) -> N
     """Lift the legal hold on TICKET."""
     now = datetime.now(UTC)
     with sentences(), existing(address) as ledger, acting(ledger, address, keys, now) as clerk:
-        was_held = lift_hold(ledger, ticket, by, why, clerk)
+        was_held = release_hold(ledger, ticket, by, why, clerk)
     if not was_held:
         raise click.ClickException(f"{ticket} is not held")
     click.echo(f"{ticket} is no longer held")
@@ -127,7 +127,7 @@ def list_command(address: str) -> None:
     with sentences(), existing(address) as ledger:
         for hold in ledger.holds():
             cells = (hold.ticket, hold.since.isoformat(), hold.by, hold.why)
-            click.echo("\t".join(map(printable, cells)))
+            click.echo("\t".join(map(escape_unprintable, cells)))
 
 
 @click.command("migrate")

@@ -17,8 +17,8 @@ from glasswarden.cli.evidence import counted, existing, ledger_option, opened, s
 from glasswarden.cli.ledger.fsck import Progress
 from glasswarden.cli.options import FILE, MOMENT
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.ledger.transfer import exported, imported
-from glasswarden.terminal import printable
+from glasswarden.ledger.transfer import export_lines, import_lines
+from glasswarden.terminal import escape_unprintable
 
 
 class LeftOut:
@@ -31,7 +31,7 @@ class LeftOut:
     def __call__(self, error: LedgerError) -> None:
         """Say what was left out, and why."""
         self.count += 1
-        click.echo(f"{self._how}: {printable(str(error))}", err=True)
+        click.echo(f"{self._how}: {escape_unprintable(str(error))}", err=True)
 
 
 @click.command("export")
@@ -65,7 +65,7 @@ def export(
     if output is not None:
         stream = output.open("wb")
     with sentences(), existing(address) as ledger, stream as lines:
-        found = exported(ledger, since, until, tickets, left_out)
+        found = export_lines(ledger, since, until, tickets, left_out)
         for count, line in enumerate(found, start=1):
             lines.write(line)
             progress.tell(count, "records")
@@ -98,7 +98,7 @@ def import_records(
     reject = {"left_out": left_out} if keep_going else {}
     try:
         with click.open_file(str(file), "rb") as lines, opened(address, to_fill=True) as ledger:
-            for count in imported(ledger, lines, **reject):
+            for count in import_lines(ledger, lines, **reject):
                 progress.tell(count, "records")
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}") from error

@@ -31,7 +31,7 @@ def run(
 ) -> tuple[list[Finding], Tally]:
     """Return what a run finds, and what it has seen."""
     fsck = Fsck(ledger, TRUST, places, since)
-    return list(fsck.findings()), fsck.tally
+    return list(fsck.find_faults()), fsck.tally
 
 
 def test_it_says_what_it_has_seen(ledger: Ledger) -> None:
@@ -134,7 +134,7 @@ class TestKeys:
     def test_without_a_key_what_is_found_is_listed(self, ledger: Ledger) -> None:
         two_chains(ledger)
         fsck = Fsck(ledger, Trust())
-        assert list(fsck.findings()) == []
+        assert list(fsck.find_faults()) == []
         assert fsck.tally.keys == {SIGNER.public_key}
 
 
