@@ -1,7 +1,4 @@
-"""A finding: one field, or one object, that is not as Git says. All sources give this type.
-
-Which findings somebody asked for.
-"""
+"""A finding: one field, or one object, that differs from Git. All sources return this type."""
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -163,13 +160,13 @@ class Result:
     """What is worth knowing, and hides nothing."""
 
 
-def joined(one: Result, other: Result) -> Result:
+def join_results(one: Result, other: Result) -> Result:
     """Return both as one."""
     found, unseen = one.findings + other.findings, one.incomplete + other.incomplete
     return Result(found, unseen, one.looked_for, one.remarks + other.remarks)
 
 
-def in_order(finding: Finding) -> tuple[str, str, str, str, str]:
+def sort_key_of(finding: Finding) -> tuple[str, str, str, str, str]:
     """Return what findings are sorted by."""
     ref = finding.ref
     return ref.namespace, ref.kind, ref.group, ref.name, str(finding.field)
@@ -182,12 +179,12 @@ def is_told(value: Value) -> bool:
     return value not in (HIDDEN, UNKNOWN) and not value.startswith(PART)
 
 
-def without_secrets(finding: Finding, policy: Policy) -> Finding:
+def hide_secrets(finding: Finding, policy: Policy) -> Finding:
     """Return *finding* with values hidden that *policy* hides."""
     change = Change(finding.field, finding.declared, finding.live)
     if not policy.hides(finding.ref, change) and not _may_hold_secrets(finding, policy):
         return finding
-    return replace(finding, declared=_hidden(finding.declared), live=_hidden(finding.live))
+    return replace(finding, declared=_hide_value(finding.declared), live=_hide_value(finding.live))
 
 
 def _may_hold_secrets(finding: Finding, policy: Policy) -> bool:
@@ -294,7 +291,7 @@ def _as_json(value: Value) -> Any:  # noqa: ANN401 - any JSON value
     return None if value is ABSENT else value
 
 
-def _hidden(value: Value) -> Value:
+def _hide_value(value: Value) -> Value:
     return ABSENT if value is ABSENT else HIDDEN
 
 
@@ -309,7 +306,7 @@ class Filter:
     unexplained: bool = False
     """Only what the ledger was asked about and does not explain."""
 
-    def wants(self, ref: Ref) -> bool:
+    def matches(self, ref: Ref) -> bool:
         """Return whether the object itself counts."""
         wanted = {kind.lower() for kind in self.kinds}
         names = {ref.kind.lower(), f"{ref.group}/{ref.kind}".lower()}
@@ -317,18 +314,18 @@ class Filter:
             not wanted or bool(names & wanted)
         )
 
-    def chosen(self, result: Result) -> Result:
+    def select_objects(self, result: Result) -> Result:
         """Return the part of *result* that is about objects which count."""
         return replace(
-            result, findings=tuple(each for each in result.findings if self.wants(each.ref))
+            result, findings=tuple(each for each in result.findings if self.matches(each.ref))
         )
 
-    def applied(self, result: Result, now: datetime) -> Result:
+    def apply(self, result: Result, now: datetime) -> Result:
         """Return the part of *result* that counts; what was not looked at always does."""
-        kept = tuple(each for each in result.findings if self._keeps(each, now))
+        kept = tuple(each for each in result.findings if self._keeps_finding(each, now))
         return replace(result, findings=kept)
 
-    def _keeps(self, finding: Finding, now: datetime) -> bool:
+    def _keeps_finding(self, finding: Finding, now: datetime) -> bool:
         # What nobody claims is declared with the rest of the application.
         if self.app and finding.owner is not None and finding.owner.app != self.app:
             return False

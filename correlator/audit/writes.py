@@ -1,7 +1,4 @@
-"""From an event to the write that the API server stored.
-
-What a write was done to, as far as the rules ask.
-"""
+"""From an audit event to the write that the API server stored, and the object that it was about."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -58,7 +55,7 @@ def reference_of(event: Event) -> Reference:
     return event.object_ref or Reference()
 
 
-def scaled_to(event: Event) -> int | None:
+def scaled_replicas_of(event: Event) -> int | None:
     """Return the replicas that *event*, about a Scale, asked for; none where it is not shown."""
     after = event.response_body()
     shown = event.request_body() if after is None else after
@@ -68,7 +65,7 @@ def scaled_to(event: Event) -> int | None:
     return replicas if isinstance(replicas, int) else None
 
 
-def audited(event: Event, way: Way) -> AuditedWrite:
+def audited_write_of(event: Event, way: Way) -> AuditedWrite:
     """Return the write of *event*, which took *way*."""
     sent = event.request_body()
     return AuditedWrite(
@@ -85,16 +82,16 @@ def audited(event: Event, way: Way) -> AuditedWrite:
         subresource=reference_of(event).subresource,
         uid=event.uid,
         sent=ABSENT if sent is None else sent,
-        after=_after(event),
+        after=_object_after(event),
         records=tuple(record for record, _ in records_in(event)),
     )
 
 
-def _after(event: Event) -> Object | None:
+def _object_after(event: Event) -> Object | None:
     if reference_of(event).subresource != SCALE:
         return event.response_body()
     # A Scale holds nothing else, so what was asked for is what was stored.
-    replicas = scaled_to(event)
+    replicas = scaled_replicas_of(event)
     return None if replicas is None else {"spec": {"replicas": replicas}}
 
 
@@ -146,11 +143,11 @@ def write_of(event: Event, subject: Subject) -> Write:
         labels=subject.labels,
         terminating=subject.terminating,
         controlled=subject.controlled,
-        changes=tuple(_changes(event)),
+        changes=tuple(_changes_of(event)),
     )
 
 
-def _changes(event: Event) -> Iterator[Change]:
+def _changes_of(event: Event) -> Iterator[Change]:
     """Yield a change at every field that managedFields put down to the writer in that second.
 
     What stands there does not matter, that something does: a change of nothing covers anything.

@@ -1,13 +1,9 @@
-"""Kustomize: what `kustomize build` makes of a folder, or `kubectl kustomize` in its absence.
+"""Rendering of Kustomize overlays, Helm charts and plain manifests.
 
-Helm: what `helm template` makes of a chart.
-
-The release is named and placed as the application is; hooks and tests are not part of what stays.
-
-Plain YAML and JSON: every file below a folder, or one file.
-
-A folder inside that is for Kustomize is built, as Flux does; a chart inside is not guessed at: it
-needs values and a name.
+Kustomize is `kustomize build`, or `kubectl kustomize` in its absence. A Helm release has the name
+and namespace of the application; hooks and tests are not part of it. In a folder of plain YAML and
+JSON, a folder for Kustomize is built, as Flux does; a chart is not rendered, because it needs
+values and a name.
 """
 
 import shutil
@@ -18,7 +14,7 @@ from typing import Final
 
 from correlator.declared.errors import DeclaredUnreadable, ProgramMissing
 from correlator.declared.git import find_program, output_of
-from correlator.declared.manifests import Manifests, is_helm_hook, joined, parse_documents
+from correlator.declared.manifests import Manifests, is_helm_hook, join_manifests, parse_documents
 from correlator.finding import Incomplete
 
 _FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -31,10 +27,12 @@ def is_kustomization(folder: Path) -> bool:
 
 def build_kustomization(folder: Path) -> Manifests:
     """Return what Kustomize makes of *folder*."""
-    return parse_documents(output_of([*_command(), folder]), f"{folder.name} (kustomize build)")
+    return parse_documents(
+        output_of([*_build_command(), folder]), f"{folder.name} (kustomize build)"
+    )
 
 
-def _command() -> list[str]:
+def _build_command() -> list[str]:
     if kustomize := shutil.which("kustomize"):
         return [kustomize, "build"]
     if kubectl := shutil.which("kubectl"):
@@ -85,7 +83,7 @@ def read_plain(path: Path) -> Manifests:
         return _read_file(path, path.name)
     if not path.is_dir():
         raise DeclaredUnreadable(f"{path} does not exist")
-    return joined(_read_below(path))
+    return join_manifests(_read_below(path))
 
 
 def _read_below(root: Path) -> Iterator[Manifests]:
@@ -101,7 +99,9 @@ def _read_below(root: Path) -> Iterator[Manifests]:
         else:
             entries = [entry for entry in sorted(folder.iterdir()) if entry.name[0] != "."]
             pending += [entry for entry in reversed(entries) if _is_folder(entry)]
-            yield from (_not_followed(entry, name) for entry in entries if _leads_out(entry, root))
+            yield from (
+                _new_unfollowed(entry, name) for entry in entries if _leads_out(entry, root)
+            )
             for file in entries:
                 if file.suffix in _SUFFIXES and file.is_file():
                     yield _read_file(file, str(file.relative_to(root)))
@@ -122,7 +122,7 @@ def _leads_out(entry: Path, root: Path) -> bool:
     return any(part.startswith(".") for part in target.relative_to(above).parts)
 
 
-def _not_followed(link: Path, folder: str) -> Manifests:
+def _new_unfollowed(link: Path, folder: str) -> Manifests:
     why = "a link to a folder elsewhere, which no engine follows: what is there is not compared"
     return Manifests(incomplete=(Incomplete(str(Path(folder, link.name)), why),))
 

@@ -1,6 +1,6 @@
-"""Whose a field is, by the field manager that holds it.
+"""The party that holds a field, by the name of its field manager.
 
-Managers' names are chosen by whoever writes, so this sorts what is seen; it proves nothing.
+A writer chooses its manager's name, so this classifies what is seen; it proves nothing.
 """
 
 from collections.abc import Mapping

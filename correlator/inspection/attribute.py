@@ -45,7 +45,7 @@ class Causes:
             policy=self.policy,
             masks=self.masks,
             since=None if only.age is None else now - only.age,
-            wants=only.wants,
+            wants=only.matches,
         )
         return read_ledger(self.ledger, live.one, asked)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from correlator.classify.rule import Scene
 from correlator.classify.rules import classified
-from correlator.finding import Finding, Result, in_order, joined, without_secrets
+from correlator.finding import Finding, Result, hide_secrets, join_results, sort_key_of
 from correlator.linker import Linking, unlinked
 from correlator.live.autoscalers import autoscaled_in
 from correlator.live.source import Live
@@ -26,7 +26,7 @@ def concluded(
 ) -> tuple[Finding, ...]:
     """Return *findings* linked, then classified; hidden values are compared first, then hidden."""
     told = (classified(each, scene) for each in linked(findings))
-    return tuple(without_secrets(each, scene.policy) for each in told)
+    return tuple(hide_secrets(each, scene.policy) for each in told)
 
 
 def passed(told: Result, live: Live, scene: Scene, linked: Linking = unlinked) -> Result:
@@ -43,7 +43,7 @@ def passed(told: Result, live: Live, scene: Scene, linked: Linking = unlinked) -
         following=reconcilers.following(owners, frozenset(), scene.now),
     )
     lasts = Result(tuple(lasting(behind, scene.now)))
-    findings = sorted(beside(told, lasts).findings, key=in_order)
+    findings = sorted(beside(told, lasts).findings, key=sort_key_of)
     incomplete = dict.fromkeys((*told.incomplete, *unasked, *unseen))
     return Result(concluded(findings, around, linked), tuple(incomplete), told.looked_for)
 
@@ -59,7 +59,7 @@ def beside(one: Result, other: Result) -> Result:
         if not any(are_nested(path, each.field) for path in known.get(_place(each.ref), ()))
     ]
     looked_for = f"{one.looked_for}, or {other.looked_for}"
-    return replace(joined(one, Result(tuple(added), other.incomplete)), looked_for=looked_for)
+    return replace(join_results(one, Result(tuple(added), other.incomplete)), looked_for=looked_for)
 
 
 def _place(ref: Ref) -> Ref:

@@ -1,4 +1,4 @@
-"""The file that says who is told what: its keys, their types, and what each of them means."""
+"""The notification file: its keys, their types and their meaning."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -108,12 +108,12 @@ def parse_notifications(text: str) -> Document:
         typed = parse_typed(text, Document, "notifications file")
     except TextInvalid as error:
         raise NotificationsInvalid(error.mistake) from error
-    for place, message in _objections(typed.value):
+    for place, message in _find_objections(typed.value):
         raise NotificationsInvalid(typed.mistake_at(place, message))
     return typed.value
 
 
-def _objections(document: Document) -> Iterator[tuple[str, str]]:
+def _find_objections(document: Document) -> Iterator[tuple[str, str]]:
     """Yield what types cannot say, each with its place."""
     for key in ("window", "denials"):
         try:

@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from correlator.classify.rule import Scene
-from correlator.episodes.episode import Episode, History, Sighting, Term, advance
+from correlator.episodes.episode import Episode, History, ObservedFinding, Term, advance
 from correlator.finding import Class, Finding, Hidden, Incomplete, Result
 from correlator.inspection.attribute import Causes
 from correlator.service import metrics
@@ -23,12 +23,12 @@ from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.ledger.errors import LedgerError
 
 
-def is_doubted(sighting: Sighting, incomplete: Iterable[Incomplete]) -> bool:
+def is_doubted(sighting: ObservedFinding, incomplete: Iterable[Incomplete]) -> bool:
     """Tell whether *sighting* may still hold: something of *incomplete* may hide it."""
     return any(_hides(each, sighting) for each in incomplete)
 
 
-def _hides(incomplete: Incomplete, sighting: Sighting) -> bool:
+def _hides(incomplete: Incomplete, sighting: ObservedFinding) -> bool:
     if incomplete.kinds and sighting.kind not in incomplete.kinds:
         return False
     match incomplete.hides:
@@ -46,7 +46,7 @@ LONGEST: Final = 4096
 """Characters of a value; of a longer one the beginning is kept."""
 
 
-def sighting_of(finding: Finding, source: str, team: str) -> Sighting:
+def sighting_of(finding: Finding, source: str, team: str) -> ObservedFinding:
     """Return *finding* as *source* tells it; it was linked and classified before."""
     ref, owner, verdict, link = finding.ref, finding.owner, finding.verdict, finding.link
     told = {
@@ -76,7 +76,7 @@ def sighting_of(finding: Finding, source: str, team: str) -> Sighting:
         "confidence": link.confidence if link else "",
         "why": link.why if link else "",
     }
-    return Sighting(**{name: _storable(text) for name, text in told.items()})
+    return ObservedFinding(**{name: _storable(text) for name, text in told.items()})
 
 
 def value_text(value: Value) -> str:

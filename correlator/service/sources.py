@@ -18,7 +18,7 @@ from correlator.audit.log import AuditLog
 from correlator.classify.rule import Scene
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import parse_address
-from correlator.declared.read import fingerprint, read_declared
+from correlator.declared.read import fingerprint_of, read_declared
 from correlator.declared.render import Release
 from correlator.detector.detect import Detector
 from correlator.finding import Filter, Finding, Result
@@ -61,7 +61,7 @@ class GitSource:
         """Return all that differs now, each with its cause; raises `SourceFailed`."""
         self._policy = scene.policy
         try:
-            return self._only.applied(self._follower.run(scene, causes.linker()), scene.now)
+            return self._only.apply(self._follower.run(scene, causes.linker()), scene.now)
         except (DeclaredUnreadable, ApiServerError) as error:
             raise SourceFailed(str(error)) from error
 
@@ -78,7 +78,7 @@ class GitSource:
         return self._revision(), self._policy
 
     def _asked(self) -> object:
-        return fingerprint(self._address, self._declares.path)
+        return fingerprint_of(self._address, self._declares.path)
 
     def _new_scan(self) -> tuple[Scan, ClusterLive]:
         told = self._declares
@@ -87,7 +87,7 @@ class GitSource:
         live = ClusterLive(self._server, Scope(told.namespace, told.namespace or "default"))
         detector = Detector(self._policy, manifests.revision)
         apps = frozenset(filter(None, [told.app]))
-        return Scan(detector, manifests, live, chosen=self._only.wants, apps=apps), live
+        return Scan(detector, manifests, live, chosen=self._only.matches, apps=apps), live
 
 
 class Polled:
@@ -208,7 +208,7 @@ class AuditSource:
         """Return what got past the webhook lately; raises `SourceFailed`."""
         log = self._log_by(scene)
         try:
-            for event in self._tail.read_new(log.flawed):
+            for event in self._tail.read_new(log.note_flaw):
                 log.take(event)
         except OSError as error:
             raise SourceFailed(f"{self._folder}: {error.strerror}") from error

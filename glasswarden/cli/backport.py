@@ -9,23 +9,23 @@ from typing import IO, Any
 
 import click
 
-from correlator.backport.choose import Chosen, chosen_of, namespace_of
+from correlator.backport.choose import Selection, chosen_of, namespace_of
 from correlator.backport.errors import CannotPlace, RepositoryUnusable
-from correlator.backport.model import Tree, joined
+from correlator.backport.model import Tree, join_paths
 from correlator.backport.output import (
     Repository,
     commit_message,
     find_repository,
-    outcome_lines,
-    unified,
+    render_outcome,
+    render_patch,
 )
-from correlator.backport.place import Outcome, Place, place_all
-from correlator.backport.working_copy import Workshop, copied
+from correlator.backport.place import Outcome, RenderSource, place_all
+from correlator.backport.working_copy import WorkingCopy, open_copy
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import Address, parse_address
 from correlator.declared.render import Release
-from correlator.report.compose import Surroundings, compose
-from correlator.still_live import Looked
+from correlator.report.compose import ReportContext, compose_report
+from correlator.still_live import LiveCheck
 from glasswarden.cli.evidence import (
     attempts_for,
     keys_option,
@@ -80,16 +80,16 @@ class Work:
     namespace: str
     prune: bool
 
-    def done(self, chosen: Chosen) -> Outcome:
+    def done(self, chosen: Selection) -> Outcome:
         """Return the files with what was chosen, and what could not be placed."""
-        with copied(self.repository.root, self.revision) as root:
-            folder = joined(self.repository.folder, self.path)
+        with open_copy(self.repository.root, self.revision) as root:
+            folder = join_paths(self.repository.folder, self.path)
             inside = tuple(filter(None, map(self._inside, self.values)))
             release = Release(
                 self.app, self.namespace or namespace_of(chosen.wanted), self._values_in(root)
             )
-            workshop = Workshop(root, folder, release)
-            place = Place(folder, inside, self.prune)
+            workshop = WorkingCopy(root, folder, release)
+            place = RenderSource(folder, inside, self.prune)
             outcome = place_all(chosen.wanted, workshop.tree, place, workshop.render)
             for each in workshop.incomplete:
                 _say(f"Not read: {each.what}: {each.why}")
@@ -169,12 +169,12 @@ def command(
             address, keys, read_policy(policy_file) if policy_file else DEFAULT, options
         )
         outcome = work.done(chosen) if chosen.wanted else _nothing(chosen)
-        for line in outcome_lines(outcome, chosen.gone):
+        for line in render_outcome(outcome, chosen.gone):
             click.echo(line, err=True)
         if branch and not dry_run:
             _commit(work, branch, outcome)
         else:
-            _write(unified(outcome.tree.changed), output)
+            _write(render_patch(outcome.tree.changed), output)
     if outcome.unplaced:
         sys.exit(EXIT_UNPLACED)
 
@@ -200,7 +200,7 @@ def _work(
     return Work(repository, commit, path, values, app, namespace, prune)
 
 
-def _chosen(address: str, keys: Path | None, policy: Policy, options: dict[str, Any]) -> Chosen:
+def _chosen(address: str, keys: Path | None, policy: Policy, options: dict[str, Any]) -> Selection:
     """Return what the ledger tells of and the cluster still has."""
     question = question_of(options)
     live = looking(options.pop("folder"), lambda: kubectl_of(options))
@@ -212,15 +212,15 @@ def _chosen(address: str, keys: Path | None, policy: Policy, options: dict[str, 
         raise click.UsageError(f"name one of the clusters with --cluster: {names}")
     if not attempts:
         raise NothingRecorded
-    around = Surroundings(standing=Looked(live, masks=masks_at(keys, address)))
-    report = compose(scope_of(question), attempts, around, now())
+    around = ReportContext(check_field=LiveCheck(live, masks=masks_at(keys, address)))
+    report = compose_report(scope_of(question), attempts, around, now())
     chosen = chosen_of(report, live, policy)
     for ref, why in live.unread.items():
         _say(f"{ref} could not be read: {why}")
     return chosen
 
 
-def _nothing(chosen: Chosen) -> Outcome:
+def _nothing(chosen: Selection) -> Outcome:
     return Outcome(Tree({}), unplaced=chosen.unplaced)
 
 

@@ -140,7 +140,7 @@ def _revisions(git: str | None, path: str, ref: Ref, lines: list[Line]) -> list[
     if git and declared is None:
         click.echo(f"{git} does not declare {ref}", err=True)
     return [
-        str(declared) if declared and line.sets and declared.says(line.path, line.value) else ""
+        str(declared) if declared and line.sets and declared.declares(line.path, line.value) else ""
         for line in lines
     ]
 

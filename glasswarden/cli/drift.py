@@ -18,8 +18,8 @@ from typing import Any, Final
 import click
 
 from correlator.declared.errors import DeclaredUnreadable
-from correlator.declared.read import fingerprint
-from correlator.finding import Response, Result, joined, result_as_json
+from correlator.declared.read import fingerprint_of
+from correlator.finding import Response, Result, join_results, result_as_json
 from correlator.inspection.attribute import Causes, NoCauses
 from correlator.inspection.follow import Follower
 from correlator.inspection.scan import Scan
@@ -87,7 +87,7 @@ def watch(request: Request, server: ApiServer, causes: Causes | NoCauses, form: 
         live = ClusterLive(server, request.scope)
         return new_scan(request, request.manifests(), live), live
 
-    follower = Follower(server, scan, lambda: fingerprint(request.address, request.path))
+    follower = Follower(server, scan, lambda: fingerprint_of(request.address, request.path))
     shown = ""
     try:
         while True:
@@ -111,7 +111,7 @@ def _seen(request: Request, follower: Follower, causes: Causes | NoCauses, form:
         found = follower.run(scene, causes.linker())
     except (DeclaredUnreadable, ApiServerError, LedgerError) as error:
         return escape_unprintable(f"Nothing could be looked at: {error}")
-    return rendered(request.only.applied(found, scene.now), form)
+    return rendered(request.only.apply(found, scene.now), form)
 
 
 _FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -235,4 +235,4 @@ def _result(options: Options, request: Request, asked: Inputs) -> Result:
             )
     result = result or of_others(request, asked)
     losses.check()
-    return joined(result, Result(incomplete=tuple(losses.incomplete)))
+    return join_results(result, Result(incomplete=tuple(losses.incomplete)))

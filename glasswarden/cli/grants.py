@@ -18,8 +18,16 @@ from typing import Any, Final, TypeVar
 import click
 import msgspec
 
-from correlator.grants import Field, Grant, State, grants_of, ref_of_attempt, stories_since
-from correlator.still_live import OBJECT, UNKNOWN, Answer, Looked, NotKnown, Standing, Standings
+from correlator.grants import Field, Grant, State, grant_attempts_since, grants_of, ref_of_attempt
+from correlator.still_live import (
+    OBJECT,
+    UNKNOWN,
+    Answer,
+    FieldCheck,
+    FieldState,
+    LiveCheck,
+    NotKnown,
+)
 from glasswarden.cli.breakglass import is_followed, is_open, left, namespace_of, view_of
 from glasswarden.cli.evidence import (
     Live,
@@ -30,7 +38,7 @@ from glasswarden.cli.evidence import (
     masks_at,
     opened,
 )
-from glasswarden.cli.ledger.log import UNLIMITED, Line, change_in_words, lines_of, widths_of
+from glasswarden.cli.ledger.log import UNLIMITED, Line, lines_of, render_change, widths_of
 from glasswarden.cli.main import LazyGroup
 from glasswarden.cli.options import MOMENT, Kubectl, kubectl_of, kubectl_options
 from glasswarden.kube.objects import Object, Ref, annotations_of, labels_of, metadata_of
@@ -75,7 +83,7 @@ FORMATS: Final[Mapping[str, Callable[[Sequence[Grant], datetime], None]]] = {
 
 def row_of(grant: Grant, now: datetime) -> Line:
     """Return a grant as lines: what it is, then each field, and the reason."""
-    state = grant.state(now)
+    state = grant.state_at(now)
     cells = (
         time_left(grant, now),
         str(state),
@@ -101,7 +109,7 @@ def _span(span: timedelta) -> str:
 
 
 def _count(grant: Grant) -> str:
-    live = sum(field.is_owed is Answer.YES for field in grant.fields)
+    live = sum(field.needs_follow_up is Answer.YES for field in grant.fields)
     changed = f"{len(grant.fields)} changed"
     return f"{changed}, {live} live" if live else changed
 
@@ -127,7 +135,7 @@ def field_object(field: Field) -> str:
 def deed_of(field: Field) -> str:
     """Return what was done to a field, or to the whole object."""
     if field.change.path != OBJECT:
-        return change_in_words(field.change)
+        return render_change(field.change)
     return "deleted" if field.attempt.operation == "DELETE" else "created"
 
 
@@ -135,17 +143,17 @@ def became(field: Field) -> str:
     """Return what became of a field, in a few words."""
     if deed_of(field) == "deleted":
         return _became_deleted(field)
-    if field.standing.git is Answer.YES:
+    if field.state.git is Answer.YES:
         return "in Git"
     words = {Answer.YES: "still live", Answer.NO: "undone", Answer.UNKNOWN: "not looked at"}
-    return words[field.standing.live]
+    return words[field.state.live]
 
 
 def _became_deleted(field: Field) -> str:
-    if field.standing.git is Answer.YES:
+    if field.state.git is Answer.YES:
         return "not in Git either"
     words = {Answer.YES: "still gone", Answer.NO: "back again", Answer.UNKNOWN: "not looked at"}
-    return words[field.standing.live]
+    return words[field.state.live]
 
 
 def document_of(grant: Grant, now: datetime) -> dict[str, Any]:
@@ -153,7 +161,7 @@ def document_of(grant: Grant, now: datetime) -> dict[str, Any]:
     return {
         "id": grant.id,
         "cluster": grant.cluster,
-        "state": str(grant.state(now)),
+        "state": str(grant.state_at(now)),
         "grantee": grant.grantee,
         "approver": grant.approver,
         "rule": grant.rule,
@@ -168,8 +176,8 @@ def document_of(grant: Grant, now: datetime) -> dict[str, Any]:
         "fields": [
             {
                 "object": field_object(field),
-                "live": str(field.standing.live),
-                "git": str(field.standing.git),
+                "live": str(field.state.live),
+                "git": str(field.state.git),
                 "record": field.attempt.id,
                 **msgspec.to_builtins(field.change),
             }
@@ -184,7 +192,7 @@ def _seconds_left(grant: Grant, now: datetime) -> int:
 
 def show_summary(grants: Sequence[Grant], now: datetime) -> None:
     """Say, beside the table, how many there are of each state."""
-    states = [grant.state(now) for grant in grants]
+    states = [grant.state_at(now) for grant in grants]
     parts = [f"{states.count(state)} {state}" for state in State if state in states]
     if parts:
         click.echo(f"{counted(len(grants), 'grant')}: {', '.join(parts)}.", err=True)
@@ -281,13 +289,13 @@ def _list(
     now = datetime.now(UTC)
     grants = _found(**options)
     wanted = frozenset({State.OVERDUE}) if overdue else frozenset(State) if everything else OWED
-    shown = [grant for grant in grants if grant.state(now) in wanted]
+    shown = [grant for grant in grants if grant.state_at(now) in wanted]
     FORMATS[output](shown, now)
     if output == "table":
         show_summary(shown, now)
         _say_left_out(len(grants) - len(shown))
     if exit_code:
-        _end_with({grant.state(now) for grant in grants})
+        _end_with({grant.state_at(now) for grant in grants})
 
 
 def _say_left_out(count: int) -> None:
@@ -318,7 +326,7 @@ def _found(
     """Return the grants that are asked about, newest first, with what became of their fields."""
     ledger_address = required(address)
     with opened(ledger_address) as ledger:
-        story = stories_since(ledger, since, cluster)
+        story = grant_attempts_since(ledger, since, cluster)
     asked = [
         grant
         for grant in grants_of(story, _unlooked)
@@ -329,13 +337,13 @@ def _found(
     live = None if no_live else Live(kubectl_of(options))
     declared, incomplete = declared_in(git, path) if git else (None, [])
     ids = {(grant.cluster, grant.id) for grant in asked}
-    looked = Looked(live or _nobody_looks, declared, masks_at(keys, ledger_address))
+    looked = LiveCheck(live or _nobody_looks, declared, masks_at(keys, ledger_address))
     grants = grants_of(story, _only(ids, looked))
     _say_unread(live, incomplete)
     return [grant for grant in grants if (grant.cluster, grant.id) in ids]
 
 
-def _unlooked(_attempt: Attempt, _change: ChangedField) -> Standing:
+def _unlooked(_attempt: Attempt, _change: ChangedField) -> FieldState:
     return UNKNOWN
 
 
@@ -343,10 +351,10 @@ def _nobody_looks(_ref: Ref) -> Object | None:
     raise NotKnown
 
 
-def _only(ids: set[tuple[str, str]], looked: Standings) -> Standings:
+def _only(ids: set[tuple[str, str]], looked: FieldCheck) -> FieldCheck:
     """Return what looks only at what was changed under the grants *ids*."""
 
-    def standing(attempt: Attempt, change: ChangedField) -> Standing:
+    def standing(attempt: Attempt, change: ChangedField) -> FieldState:
         wanted = (attempt.cluster, attempt.grant) in ids
         return looked(attempt, change) if wanted else UNKNOWN
 
@@ -391,7 +399,7 @@ def sweep(
     write that the webhook sees. What is in force, or waits for approval, is left alone.
     """
     with opened(required(address)) as ledger:
-        story = stories_since(ledger, since, cluster)
+        story = grant_attempts_since(ledger, since, cluster)
     if len({attempt.cluster for attempt in story}) > 1:
         raise click.UsageError("The ledger knows several clusters: choose one with --cluster.")
     refs, kubectl = refs_of(story), kubectl_of(options)

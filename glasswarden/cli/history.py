@@ -15,8 +15,8 @@ from typing import Any, Final
 import click
 
 from correlator.attribution.ledger import knowledge_of
-from correlator.audit.observed_write import Sighting
-from correlator.field_history import Fate, Side, Step, chain_of
+from correlator.audit.observed_write import ObservedWrite
+from correlator.field_history import Side, Step, WriteOutcome, chain_of
 from correlator.finding import HIDDEN, time_as_text
 from glasswarden.cli.breakglass import on_history
 from glasswarden.cli.evidence import (
@@ -40,10 +40,10 @@ from glasswarden.terminal import escape_unprintable
 
 HEADER: Final = Line(("TIME (UTC)", "STATE", "WHO", "FIELD", "CHANGE", "TICKET"))
 COLORS: Final = {
-    Fate.DENIED: "red",
-    Fate.REFUSED: "red",
-    Fate.STORED: "green",
-    Fate.UNRECORDED: "yellow",
+    WriteOutcome.DENIED: "red",
+    WriteOutcome.REFUSED: "red",
+    WriteOutcome.STORED: "green",
+    WriteOutcome.UNRECORDED: "yellow",
 }
 _WHOLE: Final = {"CREATE": "created", "DELETE": "deleted"}
 
@@ -98,7 +98,7 @@ def _row(step: Step) -> Line:
 def _details(step: Step) -> Iterator[str]:
     if step.reason:
         yield f"reason: {step.reason}"
-    if step.fate is Fate.UNRECORDED:
+    if step.fate is WriteOutcome.UNRECORDED:
         yield step.evidence
 
 
@@ -167,7 +167,7 @@ def command(
         attempts = sorted(find_attempts(ledger, question), key=lambda each: each.id)
         known = knowledge_of(ledger, name)
         known = known.and_also(audit.knowledge) if audit else known
-        past = filter(partial(_names, question), audit.watch.sightings if audit else ())
+        past = filter(partial(_names, question), audit.watch.observed_writes if audit else ())
         steps = chain_of(attempts, live, known, masks_at(keys, address), past)
         for each in audit.incomplete if audit else ():
             click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
@@ -189,7 +189,7 @@ def _is_about(step: Step, wanted: str) -> bool:
     return not wanted or is_within(step.path, wanted) or is_within(wanted, step.path)
 
 
-def _names(question: Question, sighting: Sighting) -> bool:
+def _names(question: Question, sighting: ObservedWrite) -> bool:
     """Tell whether *sighting* is of the object that *question* asks for."""
     ref = sighting.ref
     return (ref.kind, ref.name) == (question.kind, question.name) and all(

@@ -26,7 +26,7 @@ from typing import Final, TypeAlias, TypeVar
 import click
 
 from correlator.audit.log import AuditLog
-from correlator.audit.observed_write import lasting
+from correlator.audit.observed_write import select_lasting
 from correlator.classify.rule import Scene
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import Address, parse_address
@@ -35,7 +35,7 @@ from correlator.declared.read import read_declared
 from correlator.declared.render import Release
 from correlator.detector.detect import Detector
 from correlator.detector.managers import applier_of
-from correlator.finding import Filter, Finding, Incomplete, Result, joined
+from correlator.finding import Filter, Finding, Incomplete, Result, join_results
 from correlator.inspection.attribute import Causes, NoCauses
 from correlator.inspection.conclude import beside, concluded, passed
 from correlator.inspection.confirm import Confirmation
@@ -299,8 +299,8 @@ def of_others(request: Request, asked: Inputs) -> Result:
     for each in asked.told:
         found = concluded(each.findings, scene, _linker(asked))
         told = Result(found, each.incomplete)
-        result = joined(result, request.only.applied(told, scene.now))
-    return joined(result, _past(request, asked, result.findings))
+        result = join_results(result, request.only.apply(told, scene.now))
+    return join_results(result, _past(request, asked, result.findings))
 
 
 def imported(request: Request, imports: tuple[str, ...], losses: Losses) -> tuple[Result, ...]:
@@ -312,7 +312,7 @@ def imported(request: Request, imports: tuple[str, ...], losses: Losses) -> tupl
             raise click.BadParameter(f"{each!r} is not FORMAT=FILE", param_hint="--import")
         with losses.part(f"--import {each}"):
             text = read_bytes(Path(file)).decode(errors="replace")
-            found.append(request.only.chosen(IMPORTS[form](text, form)))
+            found.append(request.only.select_objects(IMPORTS[form](text, form)))
     return tuple(found)
 
 
@@ -320,7 +320,7 @@ def new_scan(request: Request, manifests: Manifests, live: Live) -> Scan:
     """Return a scan that has not looked yet."""
     detector = Detector(request.policy, manifests.revision)
     apps = frozenset(filter(None, [request.only.app]))
-    return Scan(detector, manifests, live, _teller(), request.only.wants, apps)
+    return Scan(detector, manifests, live, _teller(), request.only.matches, apps)
 
 
 def _passed(
@@ -345,8 +345,8 @@ def _passed(
             scan.take(told)
             found, is_compared = scan.result(scan.scene(scene), linked), scan.has_compared
     found = found or passed(told, live, scene, linked)
-    result = request.only.applied(found, scene.now)
-    return joined(result, _past(request, asked, found.findings, is_compared))
+    result = request.only.apply(found, scene.now)
+    return join_results(result, _past(request, asked, found.findings, is_compared))
 
 
 def _never(_: Ref) -> bool:
@@ -366,9 +366,9 @@ def _past(
         return Result()
     told = Result()
     with asked.losses.part("the audit log"):
-        sightings = (each for each in log.watch.sightings if request.only.wants(each.ref))
-        told = Result(tuple(lasting(sightings, found, is_compared)), tuple(log.incomplete))
-    return request.only.applied(told, request.scene().now)
+        sightings = (each for each in log.watch.observed_writes if request.only.matches(each.ref))
+        told = Result(tuple(select_lasting(sightings, found, is_compared)), tuple(log.incomplete))
+    return request.only.apply(told, request.scene().now)
 
 
 def _told(request: Request, live: Live, asked: Inputs) -> Result:
@@ -376,7 +376,7 @@ def _told(request: Request, live: Live, asked: Inputs) -> Result:
     results: list[Result] = []
     if asked.source is not None:
         with asked.losses.part("Argo CD"):
-            results.append(request.only.chosen(asked.source(live)))
+            results.append(request.only.select_objects(asked.source(live)))
     with asked.losses.part("the ledger", is_source=not isinstance(asked.causes, NoCauses)):
         standing = asked.causes.standing(live, request.only, request.scene().now)
         results += [standing] if standing is not None else []
@@ -462,7 +462,7 @@ class Comparison:
             else:
                 result = of_cluster(request, self.kubeconfig, asked)
             losses.check()
-        return joined(result, Result(incomplete=tuple(losses.incomplete)))
+        return join_results(result, Result(incomplete=tuple(losses.incomplete)))
 
     def _request(self, git: str, path: str, values: tuple[Path, ...]) -> Request:
         return Request(

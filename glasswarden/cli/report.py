@@ -15,14 +15,14 @@ import msgspec
 
 from correlator.audit.log import AuditLog
 from correlator.declared.git import parse_address
-from correlator.report.compose import Surroundings, compose, unexplained_in, unrecorded_in
+from correlator.report.compose import ReportContext, compose_report, unexplained_in, unrecorded_in
 from correlator.report.csv import render_csv
 from correlator.report.html import render_page
 from correlator.report.markdown import render_markdown
-from correlator.report.model import Integrity, Report, Unexplained, as_json, schema
-from correlator.report.scope import Circle, circle_of
+from correlator.report.model import Integrity, Report, Unexplained, render_json, report_schema
+from correlator.report.scope import ReportScope, report_scope_of
 from correlator.report.text import title_of
-from correlator.still_live import Answer, Looked, NotKnown
+from correlator.still_live import Answer, LiveCheck, NotKnown
 from glasswarden.cli.evidence import (
     PAGE,
     Live,
@@ -88,20 +88,20 @@ class Looking:
         """The cluster that is looked at."""
         return self.question.cluster or ""
 
-    def attempts(self) -> tuple[list[Attempt], Circle]:
+    def attempts(self) -> tuple[list[Attempt], ReportScope]:
         """Return the report's records, oldest first, and what it is about beside them.
 
         Who is refused names no ticket: under one, what was refused on its objects in its time is
         taken too.
         """
         own = attempts_for(self.ledger, self.question)
-        circle = circle_of(scope_of(self.question), own)
+        circle = report_scope_of(scope_of(self.question), own)
         if not self.question.ticket:
             return own, circle
         beside = {each.id: each for each in (*own, *self._refused(circle))}
         return sorted(beside.values(), key=lambda each: (each.time, each.id)), circle
 
-    def _refused(self, circle: Circle) -> Iterable[Attempt]:
+    def _refused(self, circle: ReportScope) -> Iterable[Attempt]:
         places = sorted(circle.objects)
         if len(places) > MOST_OBJECTS:
             rest = len(places) - MOST_OBJECTS
@@ -118,14 +118,14 @@ class Looking:
             )
             yield from find_attempts(self.ledger, question)
 
-    def around(self, attempts: list[Attempt], circle: Circle, now: datetime) -> Surroundings:
+    def around(self, attempts: list[Attempt], circle: ReportScope, now: datetime) -> ReportContext:
         """Return what is known beside *attempts*."""
         live = self._live()
         declared, unread = declared_in(self.git, self.path) if self.git else (None, [])
         self.incomplete += unread
-        standing = Looked(live or _nobody_looked, declared, masks_at(self.keys, self.address))
-        around = Surroundings(
-            standing=standing,
+        standing = LiveCheck(live or _nobody_looked, declared, masks_at(self.keys, self.address))
+        around = ReportContext(
+            check_field=standing,
             open_grants=_open_grants(self.ledger, attempts, now),
             unexplained=self._unexplained(circle),
             integrity=_not_verified(),
@@ -139,13 +139,13 @@ class Looking:
         return replace(
             around,
             witnesses=self.audit.index.witnesses,
-            unrecorded=unrecorded_in(self.audit.watch.sightings, circle, self.cluster),
+            unrecorded=unrecorded_in(self.audit.watch.observed_writes, circle, self.cluster),
         )
 
-    def unread(self, around: Surroundings) -> list[str]:
+    def unread(self, around: ReportContext) -> list[str]:
         """Return what could not be looked at, once *around* was asked for all it was asked for."""
-        standing = around.standing
-        live = standing.live if isinstance(standing, Looked) else None
+        standing = around.check_field
+        live = standing.live if isinstance(standing, LiveCheck) else None
         missed = live.unread if isinstance(live, Live | Snapshot) else {}
         told = [f"{ref} could not be read: {why}" for ref, why in missed.items()]
         return list(dict.fromkeys((*self.incomplete, *told)))
@@ -153,7 +153,7 @@ class Looking:
     def _live(self) -> Live | Snapshot | None:
         return None if self.no_live else looking(self.folder, lambda: kubectl_of(self.options))
 
-    def _unexplained(self, circle: Circle) -> tuple[Unexplained, ...] | None:
+    def _unexplained(self, circle: ReportScope) -> tuple[Unexplained, ...] | None:
         """Return what differs from Git without a record; none where that cannot be told."""
         try:
             self._refuse_to_guess()
@@ -168,7 +168,7 @@ class Looking:
                 self.folder,
                 self._kubeconfig(),
                 self.audit,
-                circle.home,
+                circle.namespace,
             ).made(self.git, self.path)
         except CannotLook as error:
             self.incomplete.append(f"what differs from Git without a record: {error.message}")
@@ -326,13 +326,13 @@ def command(
         if verify:
             trusted = trusted_by(public_keys, keys, address)
             around = replace(around, integrity=integrity_of(ledger, trusted))
-        report = compose(circle.scope, attempts, around, made)
+        report = compose_report(circle.scope, attempts, around, made)
         report = msgspec.structs.replace(report, incomplete=tuple(looking.unread(around)))
     _write(_rendered(report, form or _by_name(output), title_of(circle.scope)), output)
 
 
 def _print_schema(ctx: click.Context) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(report_schema()), indent=2).decode())
     ctx.exit()
 
 
@@ -345,7 +345,7 @@ def _rendered(report: Report, form: str, title: str) -> str:
     renderers = {
         "markdown": lambda: render_markdown(report, title),
         "html": lambda: render_page(report, title),
-        "json": lambda: as_json(report).decode(),
+        "json": lambda: render_json(report).decode(),
         "csv": lambda: render_csv(report),
     }
     return renderers[form]()

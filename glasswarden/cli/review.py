@@ -16,20 +16,28 @@ from correlator.attribution.link import State
 from correlator.audit.log import AuditLog
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import find_program, output_of
-from correlator.digest.compose import Episode, Period, Place, Seen, compose, ignored_since, teams_of
+from correlator.digest.compose import (
+    Episode,
+    FieldKey,
+    Period,
+    ReviewEvidence,
+    compose_review,
+    find_ignored_since,
+    teams_of,
+)
 from correlator.digest.formats import render_markdown, render_page, render_text
-from correlator.digest.model import Ignore, Review, as_json
+from correlator.digest.model import Ignore, Review, render_json
 from correlator.episodes.episode import Episode as Stored
 from correlator.episodes.open import open_history
 from correlator.finding import Finding, parse_time
-from correlator.grants import Grant, grants_of, ref_of_attempt, stories_since
+from correlator.grants import Grant, grant_attempts_since, grants_of, ref_of_attempt
 from correlator.live.cluster import ClusterLive
 from correlator.live.folder import FolderLive
 from correlator.live.source import Kind, KindUnavailable, Scope
 from correlator.live.source import Live as LiveObjects
 from correlator.sources.ignore_rules import Ignore as Rule
 from correlator.sources.reconcilers import read_reconcilers
-from correlator.still_live import UNKNOWN, Looked, NotKnown, Standings
+from correlator.still_live import UNKNOWN, FieldCheck, LiveCheck, NotKnown
 from glasswarden.cli.evidence import (
     PAGE,
     attempts_for,
@@ -80,7 +88,7 @@ class Looking:
     def grants(self, since: datetime, *, is_live: bool) -> list[Grant]:
         """Return the grants since *since*, with what became of their fields."""
         with opened(self.address) as ledger:
-            story = stories_since(ledger, since, self.cluster)
+            story = grant_attempts_since(ledger, since, self.cluster)
         wanted = [each for each in story if self._wants(each) and not self._is_lost(each)]
         return grants_of(wanted, self._standings() if is_live and wanted else lambda *_: UNKNOWN)
 
@@ -93,7 +101,7 @@ class Looking:
         witness = self.audit.index.witnesses.get(attempt.id) if self.audit else None
         return witness is not None and witness.stored is False
 
-    def _standings(self) -> Standings:
+    def _standings(self) -> FieldCheck:
         try:
             live = self._live()
         except (NoAccess, ApiServerError) as error:
@@ -106,7 +114,7 @@ class Looking:
             except KindUnavailable as error:
                 raise NotKnown(str(ref)) from error
 
-        return Looked(look, masks=masks_at(self.keys, self.address))
+        return LiveCheck(look, masks=masks_at(self.keys, self.address))
 
     def _live(self) -> LiveObjects:
         scope = Scope(self.namespace, self.namespace or "default")
@@ -159,7 +167,7 @@ class Looking:
         with suppress(KindUnavailable, NoAccess, ApiServerError):
             for each in self._live().anywhere(_APPLICATION, owner.app):
                 if ref_of(each).namespace == owner.namespace:
-                    return ignored_since(each)
+                    return find_ignored_since(each)
         return None
 
     def teams(
@@ -251,7 +259,7 @@ def _written(file: Path, name: str) -> datetime | None:
 
 def _episode(stored: Stored) -> Episode:
     last = stored.last
-    place = Place(stored.cluster, last.group, last.kind, last.namespace, last.name, last.field)
+    place = FieldKey(stored.cluster, last.group, last.kind, last.namespace, last.name, last.field)
     return Episode(place, last.app, last.team, stored.first_seen)
 
 
@@ -263,7 +271,7 @@ FORMATS: Final[Mapping[str, tuple[str, Callable[[Review], str]]]] = {
     "table": (".txt", render_text),
     "markdown": (".md", render_markdown),
     "html": (".html", render_page),
-    "json": (".json", lambda review: as_json(review).decode()),
+    "json": (".json", lambda review: render_json(review).decode()),
 }
 """Each format: how a file with it is called, and what makes it."""
 
@@ -360,7 +368,7 @@ def command(
         if not no_live:
             teams = looking.teams(attempts, seen.findings or (), git, path)
             seen = replace(seen, teams=teams, unknown=tuple(looking.unknown))
-    _write(compose(period, attempts, seen, time), form or _by_name(output), output)
+    _write(compose_review(period, attempts, seen, time), form or _by_name(output), output)
 
 
 def _seen(
@@ -371,14 +379,14 @@ def _seen(
     values: tuple[Path, ...],
     *,
     is_live: bool,
-) -> Seen:
+) -> ReviewEvidence:
     grants = looking.grants(min(period.before, period.until - OWED_FOR), is_live=is_live)
     episodes = looking.episodes(period.before)
     if not is_live:
         looking.unknown.append("What is live was not looked at (--no-live).")
     findings = looking.findings(git, path, values) if is_live else None
     ignores = looking.ignores(findings) if findings is not None and git else []
-    return Seen(grants, findings, ignores, episodes, tuple(looking.unknown))
+    return ReviewEvidence(grants, findings, ignores, episodes, tuple(looking.unknown))
 
 
 def _by_name(output: Path | None) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.demo.story import recorded_story
+from glasswarden.demo.story import load_recording
 
 DEMO = [sys.executable, "-m", "glasswarden", "demo"]
 IMAGE = "/spec/template/spec/containers[name=web]/image"
@@ -50,7 +50,7 @@ def test_the_story_reads_well_in_a_terminal(folder: Path) -> None:
 
 def test_the_report_names_who_did_what_at_the_time_it_was_done(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
-    recording = recorded_story()
+    recording = load_recording()
     assert [(each["actor"], each["verdict"]) for each in report["writes"]] == [
         ("developer", "deny"),
         ("responder", "allow"),

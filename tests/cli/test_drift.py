@@ -98,7 +98,7 @@ def test_a_broken_manifest_is_said_and_does_not_read_as_no_drift(git: Path, live
     ("arguments", "says"),
     [
         (["--path", "nowhere"], "has no nowhere"),
-        (["--since", "often"], "no length of time"),
+        (["--since", "often"], "is not a duration"),
         (["--watch"], "need a cluster"),
         (["--confirm"], "need a cluster"),
     ],

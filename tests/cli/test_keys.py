@@ -16,7 +16,7 @@ def test_the_first_key_is_made_and_then_the_next(tmp_path: Path) -> None:
 def test_what_is_no_time_is_said(tmp_path: Path) -> None:
     result = run("keys", "rotate", "--dir", str(tmp_path), "--keep", "long")
     assert result.returncode == 2
-    assert "'long' is no length of time such as 30m" in result.stderr
+    assert "'long' is not a duration such as 30m" in result.stderr
     assert find_key_files(tmp_path, "grant") == []
 
 

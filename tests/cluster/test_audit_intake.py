@@ -13,7 +13,7 @@ from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from certs.files import Folder, issue_into
-from correlator.audit.intake import EventStore, audit_intake
+from correlator.audit.intake import EventStore, new_audit_intake
 from glasswarden.audit.files import ReportFlaw, read_events
 from tests.cluster.applications import deployment
 from tests.cluster.bypasses import applied
@@ -36,7 +36,7 @@ class Quiet(WSGIRequestHandler):
 def listening(store: EventStore, tokens: Path, certificates: Folder, port: int) -> Iterator[None]:
     """Serve the intake on *port*, as the service does: behind TLS."""
     app = Flask("intake")
-    app.register_blueprint(audit_intake(store, tokens))
+    app.register_blueprint(new_audit_intake(store, tokens))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.certificate, certificates.key)
     server = make_server(
@@ -94,7 +94,7 @@ def test_what_the_file_has_the_intake_has_too(tmp_path: Path) -> None:
             )
         assert len(written) > 100
         assert len(ids_in(store)) == len(set(ids_in(store)))
-        assert (store.age(datetime.now(UTC)) or timedelta.max) < timedelta(minutes=5)
+        assert (store.age_at(datetime.now(UTC)) or timedelta.max) < timedelta(minutes=5)
 
 
 def refuse(flaw: object) -> None:

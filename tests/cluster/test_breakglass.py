@@ -184,7 +184,7 @@ def test_rules_refuse_with_what_would_pass(web: Web) -> None:
         ({**ASK, "ticket": "none"}, "the ticket 'none' does not match INC-[0-9]+"),
         ({**ASK, "reason": "broken"}, "a reason has at least 10 characters"),
         ({**ASK, "ttl": "5h"}, "a grant lives at most 4h, extensions included"),
-        ({**ASK, "ttl": "soon"}, "'soon' is no length of time such as 30m"),
+        ({**ASK, "ttl": "soon"}, "'soon' is not a duration such as 30m"),
     ):
         message = refused(web.annotate("responder", **texts))
         assert f"Break-glass: by rule 'responders', {why}" in message

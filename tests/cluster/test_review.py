@@ -90,7 +90,7 @@ def test_git_that_took_the_change_over_owes_nothing(incident: Incident, tmp_path
     (tmp_path / "web.yaml").write_text(as_json(manifest))
     done = incident.ask("report", "-n", incident.namespace, "--git", str(tmp_path))
     assert "still live, in Git" in done.stdout, done.stderr
-    assert "Nothing is known to be left to do." in done.stdout
+    assert "No open follow-up is known." in done.stdout
 
 
 def test_every_format_is_written(incident: Incident, tmp_path: Path) -> None:

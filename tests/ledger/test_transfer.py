@@ -29,11 +29,11 @@ def store(ledger: Ledger, lines: Iterable[bytes]) -> int:
 
 
 def held(ledger: Ledger, ticket: str, *, is_lifted: bool = False) -> None:
-    with open_maintenance(ledger, f"clerk-{ticket}", SIGNER, TIME + HOUR) as clerk:
-        place_hold(ledger, LegalHold(ticket, TIME + HOUR, "lead", "lawsuit"), clerk)
+    with open_maintenance(ledger, f"clerk-{ticket}", SIGNER, TIME + HOUR) as maintenance:
+        place_hold(ledger, LegalHold(ticket, TIME + HOUR, "lead", "lawsuit"), maintenance)
     if is_lifted:
-        with open_maintenance(ledger, f"lifter-{ticket}", SIGNER, TIME + 2 * HOUR) as clerk:
-            release_hold(ledger, ticket, "lead", "settled", clerk)
+        with open_maintenance(ledger, f"lifter-{ticket}", SIGNER, TIME + 2 * HOUR) as maintenance:
+            release_hold(ledger, ticket, "lead", "settled", maintenance)
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_an_old_export_undoes_no_later_decision(ledger: Ledger) -> None:
     held(ledger, "INC-1", is_lifted=True)
     old = list(export_lines(ledger))
     again = LegalHold("INC-1", TIME + 3 * HOUR, "lead", "appealed")
-    with open_maintenance(ledger, "clerk-again", SIGNER, TIME + 3 * HOUR) as clerk:
-        place_hold(ledger, again, clerk)
+    with open_maintenance(ledger, "clerk-again", SIGNER, TIME + 3 * HOUR) as maintenance:
+        place_hold(ledger, again, maintenance)
     store(ledger, old)
     assert ledger.holds() == [again]
     assert found_in(ledger) == []

@@ -122,7 +122,7 @@ _UNLINKED: Final = (Edited, Reordered, Unreadable)
 """Findings after which the link to the next record cannot be checked."""
 
 
-class Place(NamedTuple):
+class ChainPlace(NamedTuple):
     """How far a chain was verified; no digest where that is not known yet."""
 
     sequence: int
@@ -142,7 +142,7 @@ class ChainCheck:
         trust: Trust,
         claims: Sequence[Claim] = (),
         stone: Tombstone | None = None,
-        anchor: Place | None = None,
+        anchor: ChainPlace | None = None,
     ) -> None:
         self.chain = chain
         self.sequence = anchor.sequence - 1 if anchor else 0
@@ -268,16 +268,16 @@ class ChainCheck:
         return Forged(chain=self.chain, sequence=place.sequence, id=place.id, why=why)
 
     @property
-    def verified(self) -> Place | None:
+    def verified(self) -> ChainPlace | None:
         """The last place before the first finding, for a later run to begin at."""
-        return Place._make(self._verified) if self._verified else None
+        return ChainPlace._make(self._verified) if self._verified else None
 
     @property
-    def reached(self) -> Place:
+    def reached(self) -> ChainPlace:
         """How far the chain reaches, or where it was cut."""
         if self._stone and self.sequence <= self._through:
-            return Place(self._through, self._stone.digest)
-        return Place(self.sequence, self._prev or GENESIS)
+            return ChainPlace(self._through, self._stone.digest)
+        return ChainPlace(self.sequence, self._prev or GENESIS)
 
     def find_lost(self) -> list[Finding]:
         """Return what a tombstone kept and is missing, once a row behind it was checked."""

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.ledger.fsck.chain import LIST_OF_CHAINS, ChainCheck, Place
+from glasswarden.ledger.fsck.chain import LIST_OF_CHAINS, ChainCheck, ChainPlace
 from glasswarden.ledger.fsck.findings import (
     Contradicted,
     Finding,
@@ -47,7 +47,7 @@ class Tally:
     """How many records a later version wrote: what they mean is not verified, their place is."""
 
     keys: frozenset[str] = frozenset()
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, ChainPlace] = field(default_factory=dict)
     """How far each chain was verified."""
 
 
@@ -62,7 +62,7 @@ class Fsck:
         self,
         ledger: Ledger,
         trust: Trust,
-        places: Mapping[str, Place] | None = None,
+        places: Mapping[str, ChainPlace] | None = None,
         since: datetime | None = None,
         tick: Callable[[Tally], None] = lambda _: None,
     ) -> None:
@@ -93,7 +93,7 @@ class Fsck:
         yield from self._check_witnessed(witnessed)
         yield from self._check_holds()
 
-    def _anchors_of(self, heads: Mapping[str, Head]) -> dict[str, Place]:
+    def _anchors_of(self, heads: Mapping[str, Head]) -> dict[str, ChainPlace]:
         """Return where to begin with the chains that are not read from their beginning."""
         if self._since is None:
             return {
@@ -101,12 +101,12 @@ class Fsck:
                 for chain, place in self.tally.places.items()
                 if not self._is_cut(chain, place.sequence)
             }
-        anchors = {chain: Place(head.sequence, head.digest) for chain, head in heads.items()}
+        anchors = {chain: ChainPlace(head.sequence, head.digest) for chain, head in heads.items()}
         for row in self._ledger.rows_since(self._since):
             columns = row.columns
             chain, sequence = columns.writer, columns.sequence
             if chain not in anchors or sequence <= anchors[chain].sequence:
-                anchors[chain] = Place(sequence - 1, "")
+                anchors[chain] = ChainPlace(sequence - 1, "")
         return {
             chain: place
             for chain, place in anchors.items()
@@ -117,7 +117,7 @@ class Fsck:
         stone = self.testimony.stones.get(chain)
         return stone is not None and sequence <= stone.through
 
-    def _new_check(self, chain: str, head: Head | None, anchor: Place | None) -> ChainCheck:
+    def _new_check(self, chain: str, head: Head | None, anchor: ChainPlace | None) -> ChainCheck:
         claims = list(self.testimony.claims.get(chain, ()))
         if head is not None:
             claims.insert(0, Claim(head.sequence, head.digest, LIST_OF_CHAINS))
@@ -126,7 +126,7 @@ class Fsck:
         stone = None if anchor else self.testimony.stones.get(chain)
         return ChainCheck(chain, self._trust, claims, stone, anchor)
 
-    def _read(self, check: ChainCheck, anchor: Place | None) -> Iterator[Finding]:
+    def _read(self, check: ChainCheck, anchor: ChainPlace | None) -> Iterator[Finding]:
         """Yield what is wrong with one chain."""
         before = anchor.sequence - 1 if anchor else None
         if before is not None:
@@ -213,7 +213,7 @@ class StateUnusable(LedgerError):
 class State:
     """The progress of the last run."""
 
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, ChainPlace] = field(default_factory=dict)
     keys: frozenset[str] = frozenset()
     """The keys that were found: on the next run, no other key is trusted."""
 

@@ -275,10 +275,10 @@ class Forbidding(FolderLive):
             raise KindUnavailable(str(kind), "no right to list it")
         return super().objects(kind, namespaces)
 
-    def located(self, ref: Ref) -> Ref:
+    def locate(self, ref: Ref) -> Ref:
         if ref.kind == "Gone":
             raise KindUnavailable("Gone (example.com/v1)", "the API server serves no such kind")
-        return super().located(ref)
+        return super().locate(ref)
 
 
 def test_a_kind_that_cannot_be_listed_costs_only_itself(tmp_path: Path) -> None:
@@ -311,13 +311,13 @@ FILTERS = [
 
 @pytest.mark.parametrize(("asked", "kept"), FILTERS)
 def test_findings_are_chosen(asked: Filter, *, kept: bool) -> None:
-    result = asked.applied(Result((a_finding(),), (Incomplete("a", "b"),)), NOW)
+    result = asked.apply(Result((a_finding(),), (Incomplete("a", "b"),)), NOW)
     assert (len(result.findings), len(result.incomplete)) == (kept, 1)
 
 
 def test_drift_of_unknown_age_is_always_shown() -> None:
     result = Result((a_finding(by=""),))
-    assert Filter(age=HOUR / 60).applied(result, NOW) == result
+    assert Filter(age=HOUR / 60).apply(result, NOW) == result
 
 
 @pytest.mark.parametrize(
@@ -331,12 +331,12 @@ def test_drift_of_unknown_age_is_always_shown() -> None:
     ],
 )
 def test_objects_are_chosen(asked: Filter, *, wanted: bool) -> None:
-    assert asked.wants(Ref("apps", "v1", "Deployment", "prod", "web")) is wanted
+    assert asked.matches(Ref("apps", "v1", "Deployment", "prod", "web")) is wanted
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("prod", True), ("test", False)])
 def test_a_namespace_is_in_itself(name: str, *, wanted: bool) -> None:
-    assert Filter(namespace="prod").wants(Ref("", "v1", "Namespace", "", name)) is wanted
+    assert Filter(namespace="prod").matches(Ref("", "v1", "Namespace", "", name)) is wanted
 
 
 class TestWhatAnotherSourceTells:

@@ -165,8 +165,8 @@ class TestCovered:
     def test_what_retention_took_is_not_missed(self, ledger: Ledger, log: Path) -> None:
         [record] = recorded(ledger, an_attempt())
         as_log(log, around(an_event(record.entry.time, record)))
-        with open_maintenance(ledger, "clerk", SIGNER, TIME + 2 * HOUR) as clerk:
-            list(prune(ledger, TIME + HOUR, TRUST, clerk))
+        with open_maintenance(ledger, "clerk", SIGNER, TIME + 2 * HOUR) as maintenance:
+            list(prune(ledger, TIME + HOUR, TRUST, maintenance))
         assert found_with(ledger, log) == []
 
 

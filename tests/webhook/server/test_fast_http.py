@@ -128,7 +128,7 @@ def answers(connection: ssl.SSLSocket, count: int) -> list[str]:
 
 
 def test_a_body_may_come_in_pieces(stage: Stage, caller: ssl.SSLSocket) -> None:
-    whole = request_of(stage.path(), "in-pieces")
+    whole = request_of(stage.path_of(), "in-pieces")
     step = len(whole) // 3
     for start in range(0, len(whole), step):
         caller.sendall(whole[start : start + step])
@@ -140,18 +140,18 @@ def test_reviews_that_are_sent_ahead_are_answered_in_their_order(
     stage: Stage, caller: ssl.SSLSocket
 ) -> None:
     names = [f"ahead-{number}" for number in range(20)]
-    caller.sendall(b"".join(request_of(stage.path(), name) for name in names))
+    caller.sendall(b"".join(request_of(stage.path_of(), name) for name in names))
     assert answers(caller, len(names)) == names
 
 
 def test_a_connection_that_left_the_lane_is_served_on(stage: Stage, caller: ssl.SSLSocket) -> None:
     for name, more in (("lane", ()), ("long", ("Cache-Control: no-cache",)), ("after", ())):
-        caller.sendall(request_of(stage.path(), name, *more))
+        caller.sendall(request_of(stage.path_of(), name, *more))
         assert answers(caller, 1) == [name]
 
 
 def test_so_it_is_where_all_of_it_is_sent_ahead(stage: Stage, caller: ssl.SSLSocket) -> None:
-    path = stage.path()
+    path = stage.path_of()
     caller.sendall(request_of(path, "lane") + request_of(path, "long", "Cache-Control: no-cache"))
     assert answers(caller, 2) == ["lane", "long"]
 
@@ -161,8 +161,8 @@ def test_who_hangs_up_in_the_middle_disturbs_nobody(stage: Stage, caller: ssl.SS
     for _ in range(5):
         plain = socket.create_connection((HOST, stage.port), timeout=10)
         with closing(context.wrap_socket(plain, server_hostname=HOST)) as rude:
-            rude.sendall(request_of(stage.path(), "rude")[:-100])
-    caller.sendall(request_of(stage.path(), "patient"))
+            rude.sendall(request_of(stage.path_of(), "rude")[:-100])
+    caller.sendall(request_of(stage.path_of(), "patient"))
     assert answers(caller, 1) == ["patient"]
 
 
