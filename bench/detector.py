@@ -20,7 +20,7 @@ from bench.lab.objects import Object, deployment
 from bench.lab.servers import COMMAND
 from correlator.classify.rule import Scene
 from correlator.declared.git import Address
-from correlator.declared.read import fingerprint, read_declared
+from correlator.declared.read import fingerprint_of, read_declared
 from correlator.declared.render import Release
 from correlator.detector.detect import Detector
 from correlator.inspection.follow import Follower
@@ -183,7 +183,7 @@ def _passes(kubeconfig: Path, folder: Path, drifted: int) -> tuple[int, float, f
         manifests = read_declared(address, "", Release())
         return Scan(Detector(DEFAULT, manifests.revision), manifests, live), live
 
-    follower = Follower(server, new_scan, lambda: fingerprint(address, ""))
+    follower = Follower(server, new_scan, lambda: fingerprint_of(address, ""))
     scene = Scene(DEFAULT, datetime.now(UTC))
     start = time.perf_counter()
     first = follower.run(scene)

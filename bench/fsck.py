@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.lab.figure import TIMES, Figure, Goal, Unexpected, times
 from bench.lab.lab import Lab
-from glasswarden.ledger.chain import Chain, Signer, opening
+from glasswarden.ledger.chain import Chain, Signer, new_opening
 from glasswarden.ledger.compression import DICTIONARY, Bodies
 from glasswarden.ledger.fsck.run import Fsck
 from glasswarden.ledger.fsck.trust import Trust
@@ -75,7 +75,7 @@ def run(lab: Lab) -> list[Figure]:
 def bare_rate(file: Path) -> float:
     """Return how many records a second are hashed and decoded when nothing else is done."""
     with closing(open_sqlite(file)) as ledger:
-        bodies = [row.body for row in itertools.islice(ledger.oldest_first(), RECORDS)]
+        bodies = [row.body for row in itertools.islice(ledger.rows_since(), RECORDS)]
     # As they are stored: whoever reads them must inflate them first.
     packer = Bodies(DICTIONARY)
     stored = [packer.pack(body) for body in bodies]
@@ -91,7 +91,7 @@ def fsck_rate(file: Path) -> float:
     with closing(open_sqlite(file)) as ledger:
         fsck = Fsck(ledger, Trust())
         begun = time.process_time()
-        if found := list(fsck.findings()):
+        if found := list(fsck.find_faults()):
             raise Unexpected(f"fsck found {found[0]}")
         return fsck.tally.records / (time.process_time() - begun)
 
@@ -110,7 +110,7 @@ def fill(file: Path, count: int) -> None:
     chains = [Chain(f"webhook-{number}", signer) for number in range(4)]
     with closing(open_sqlite(file)) as ledger:
         for number, chain in enumerate(chains):
-            opened = chain.link([opening("prod", [], signer, TIME - DAY, bytes([number] * 10))])
+            opened = chain.link([new_opening("prod", [], signer, TIME - DAY, bytes([number] * 10))])
             ledger.append(opened)
             chain.advance(opened)
         entries = attempts(count)

@@ -14,10 +14,10 @@ from bench.lab.asking import Archive, answered, questions_about
 from bench.lab.attempts import WRITER
 from bench.lab.figure import TIMES, Figure, Goal
 from bench.lab.lab import Lab
-from glasswarden.ledger.query import Indexed, fields_of, indexed
+from glasswarden.ledger.query import IndexedColumns, columns_of, fields_of
 from glasswarden.ledger.record import Record
-from glasswarden.ledger.sqlite.file import open_sqlite, widen
-from glasswarden.ledger.sqlite.storage import joined, stored
+from glasswarden.ledger.sqlite.file import open_sqlite, tune_for_bulk
+from glasswarden.ledger.sqlite.storage import cells_of_columns, join_paths
 
 GOALS: Final = (
     Goal("appends in bulk, SQLite", "≥", 0.5, f"{TIMES} raw inserts"),
@@ -56,8 +56,8 @@ def _raw(stack: ExitStack, path: Path, like: Path | None = None) -> Store:
     connection = stack.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
-    widen(connection)
-    names = ", ".join(f'"{name}"' for name in Indexed._fields)
+    tune_for_bulk(connection)
+    names = ", ".join(f'"{name}"' for name in IndexedColumns._fields)
     columns = f"{names}, fields, body, digest, signature"
     connection.execute(f"CREATE TABLE record ({columns}, PRIMARY KEY (id)) WITHOUT ROWID")
     if like:
@@ -68,7 +68,7 @@ def _raw(stack: ExitStack, path: Path, like: Path | None = None) -> Store:
             )
             for (statement,) in found:
                 connection.execute(statement)
-    marks = ", ".join("?" * (len(Indexed._fields) + 4))
+    marks = ", ".join("?" * (len(IndexedColumns._fields) + 4))
     insert = f"INSERT INTO record VALUES ({marks})"  # noqa: S608 - our own words
 
     def store(records: list[Record]) -> None:
@@ -81,8 +81,8 @@ def _raw(stack: ExitStack, path: Path, like: Path | None = None) -> Store:
 
 def _row(record: Record) -> tuple[Any, ...]:
     return (
-        *stored(indexed(record.entry)), joined(fields_of(record.entry)), record.body,
-        bytes.fromhex(record.digest), record.signature,
+        *cells_of_columns(columns_of(record.entry)), join_paths(fields_of(record.entry)),
+        record.body, bytes.fromhex(record.digest), record.signature,
     )  # fmt: skip
 
 

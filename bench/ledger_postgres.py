@@ -18,7 +18,7 @@ from bench.lab.reports import report_seconds
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.open import migrate_ledger, open_ledger
 from glasswarden.ledger.postgres.session import parameters_of
-from glasswarden.ledger.query import Indexed, Question, fields_of, indexed
+from glasswarden.ledger.query import IndexedColumns, Question, columns_of, fields_of
 from glasswarden.ledger.record import Record
 from tests.cache import PackageOutOfReach
 from tests.postgres_server import find_programs, restartable_server
@@ -35,7 +35,7 @@ RECORDS: Final = 10_000_000
 SECONDS: Final = 360
 """What filling the archive may take."""
 
-_COLUMNS: Final = [*Indexed._fields, "body", "digest", "signature", "fields"]
+_COLUMNS: Final = [*IndexedColumns._fields, "body", "digest", "signature", "fields"]
 
 
 def run(lab: Lab) -> list[Figure]:
@@ -91,7 +91,8 @@ def _plain_tables(url: str) -> Iterator[Callable[[str], Store]]:
 def _row(record: Record) -> tuple[Any, ...]:
     fields = list(fields_of(record.entry))
     return (
-        *indexed(record.entry), record.body, bytes.fromhex(record.digest), record.signature, fields,
+        *columns_of(record.entry), record.body, bytes.fromhex(record.digest), record.signature,
+        fields,
     )  # fmt: skip
 
 

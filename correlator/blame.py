@@ -1,10 +1,7 @@
-"""Who set a field: by a record, by the audit log, else by managedFields, said to be.
+"""Blame: who set each field of a live object, when and why, rendered beside its YAML lines.
 
-Which lines of a live object are as Git declares them, in which file and at which revision.
-
-A live object as YAML, line by line, each with the path of the field that stands there.
-
-The blamed object as text: who, when, why and by which revision of Git before each line.
+An attribution comes from a record, from the audit log, or else from managedFields. Lines that are
+as Git declares them name the file and the revision.
 """
 
 import json
@@ -21,7 +18,7 @@ from correlator.attribution.evidence import last_write_time
 from correlator.attribution.link import Link, State, link
 from correlator.declared.manifests import Manifests
 from correlator.declared.read import lookup_in
-from correlator.detector.detect import declared_form
+from correlator.detector.detect import normalize_manifest
 from correlator.detector.managers import may_write
 from glasswarden.kube.compare import ABSENT, value_at
 from glasswarden.kube.equality import identical
@@ -31,7 +28,7 @@ from glasswarden.kube.paths import ROOT, Index, Key, Path, Step
 from glasswarden.kube.schema import Keyed, Shape, identified, shape_of, step_to
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt
-from glasswarden.terminal import padded, printable, width_of
+from glasswarden.terminal import escape_unprintable, pad_text, width_of
 
 
 class Source(StrEnum):
@@ -88,7 +85,7 @@ class History:
         if found.state is State.EXPLAINED:
             attempt = next(each for each in self.attempts if each.id == found.records[0])
             return Attribution(
-                _who_set(found),
+                _actor_of(found),
                 found.time,
                 found.ticket,
                 attempt.reason,
@@ -96,15 +93,15 @@ class History:
                 Source.RECORD,
             )
         if found.actor:
-            return Attribution(_who_set(found), found.time, source=Source.AUDIT)
+            return Attribution(_actor_of(found), found.time, source=Source.AUDIT)
         managers = ", ".join(dict.fromkeys(entry.manager for entry in holders))
         if not managers:
             return Attribution()
         return Attribution(managers, last_write_time(holders), source=Source.MANAGED_FIELDS)
 
 
-def _who_set(found: Link) -> str:
-    """Return who it was; who posed as somebody else comes first, that is the person to ask."""
+def _actor_of(found: Link) -> str:
+    """Return who it was; an impersonator comes first: that is the person to ask."""
     return f"{found.impersonator} as {found.actor}" if found.impersonator else found.actor
 
 
@@ -124,8 +121,8 @@ class Declaration:
     """The commit; with `-dirty` where files were edited since, empty where there is none."""
     origin: str
 
-    def says(self, path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
-        """Tell whether Git sets *path* to *value*."""
+    def declares(self, path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
+        """Return whether Git sets *path* to *value*."""
         said = value_at(self.manifest, path)
         return said is not ABSENT and identical(said, value)
 
@@ -141,7 +138,7 @@ def declaration_of(ref: Ref, manifests: Manifests) -> Declaration | None:
     if manifest is None:
         return None
     origin = next(each.origin for each in manifests.objects if each.manifest is manifest)
-    return Declaration(declared_form(manifest, ref), manifests.revision, origin)
+    return Declaration(normalize_manifest(manifest, ref), manifests.revision, origin)
 
 
 DEEPEST: Final = 40
@@ -174,21 +171,21 @@ def lines_of(
 ) -> list[Line]:
     """Return *obj* as lines; *shown* gives what may be seen of a value."""
     root = _Node(ROOT, obj, shape_of(ref_of(obj)), tuple(entry.fields for entry in entries), 0)
-    return list(_below(root, shown))
+    return list(_lines_below(root, shown))
 
 
-def _below(node: _Node, shown: Callable[[Path, Any], Any]) -> Iterator[Line]:
+def _lines_below(node: _Node, shown: Callable[[Path, Any], Any]) -> Iterator[Line]:
     margin = "  " * node.indent
-    for child, label in _children(node):
+    for child, label in _children_of(node):
         if not _is_nested(child):
             yield Line(
-                f"{margin}{label} {scalar(shown(child.path, child.value))}",
+                f"{margin}{label} {render_scalar(shown(child.path, child.value))}",
                 child.path,
                 child.value,
                 sets=True,
             )
             continue
-        inside = list(_below(child, shown))
+        inside = list(_lines_below(child, shown))
         if label == "-" and isinstance(child.value, dict):
             # The first field of an item stands behind its dash.
             first = inside.pop(0)
@@ -203,21 +200,21 @@ def _is_nested(node: _Node) -> bool:
     return isinstance(node.value, dict | list) and bool(node.value) and node.indent < DEEPEST
 
 
-def _children(node: _Node) -> Iterator[tuple[_Node, str]]:
+def _children_of(node: _Node) -> Iterator[tuple[_Node, str]]:
     if isinstance(node.value, dict):
         for key, value in node.value.items():
-            yield _child(node, Key(key), value, node.shape.at(key)), f"{scalar(key)}:"
+            yield _new_child(node, Key(key), value, node.shape.at(key)), f"{render_scalar(key)}:"
     else:
-        for step, item in _items(node):
-            yield _child(node, step, item, node.shape.item), "-"
+        for step, item in _items_of(node):
+            yield _new_child(node, step, item, node.shape.item), "-"
 
 
-def _child(node: _Node, step: Step, value: Any, shape: Shape) -> _Node:  # noqa: ANN401 - JSON
+def _new_child(node: _Node, step: Step, value: Any, shape: Shape) -> _Node:  # noqa: ANN401 - JSON
     hints = hints_below(node.hints, step)
     return _Node(node.path / step, value, shape, hints, node.indent + 1)
 
 
-def _items(node: _Node) -> list[tuple[Step, Any]]:
+def _items_of(node: _Node) -> list[tuple[Step, Any]]:
     """Return the items of a list, each with the step that leads to it."""
     match node.shape.items or items_by(node.hints):
         case Keyed(keys=keys) if identified(node.value, keys):
@@ -227,7 +224,7 @@ def _items(node: _Node) -> list[tuple[Step, Any]]:
     return [(Index(index), item) for index, item in enumerate(node.value)]
 
 
-def scalar(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def render_scalar(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return *value* as YAML on one line."""
     if isinstance(value, dict | list) or (isinstance(value, str) and not value.isprintable()):
         return json.dumps(value, ensure_ascii=True)
@@ -252,27 +249,27 @@ def render(
     """
     said = [attribution or Attribution() for _, attribution in lines]
     rows = [
-        (_who_text(each), _when(each), _why(each), printable(revision))
+        (_render_who(each), _render_when(each), _render_why(each), escape_unprintable(revision))
         for each, revision in zip(said, revisions or [""] * len(lines), strict=True)
     ]
     widths = [max(map(width_of, column), default=0) for column in zip(*rows, strict=True)]
     for (line, _), each, row in zip(lines, said, rows, strict=True):
-        cells = (padded(cell, width) for cell, width in zip(row, widths, strict=True) if width)
+        cells = (pad_text(cell, width) for cell, width in zip(row, widths, strict=True) if width)
         yield "  ".join(cells), line.text, each.source in _PROVEN
 
 
-def _who_text(attribution: Attribution) -> str:
-    text = _cut(printable(attribution.who), LONGEST_NAME)
+def _render_who(attribution: Attribution) -> str:
+    text = _cut(escape_unprintable(attribution.who), LONGEST_NAME)
     return f"[{text}]" if text and attribution.source not in _PROVEN else text
 
 
-def _when(attribution: Attribution) -> str:
+def _render_when(attribution: Attribution) -> str:
     return f"{attribution.when:%Y-%m-%d %H:%M}" if attribution.when else ""
 
 
-def _why(attribution: Attribution) -> str:
-    reason = _cut(printable(attribution.reason), LONGEST_REASON)
-    return ": ".join(filter(None, (printable(attribution.ticket), reason)))
+def _render_why(attribution: Attribution) -> str:
+    reason = _cut(escape_unprintable(attribution.reason), LONGEST_REASON)
+    return ": ".join(filter(None, (escape_unprintable(attribution.ticket), reason)))
 
 
 def _cut(text: str, longest: int) -> str:

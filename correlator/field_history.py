@@ -1,12 +1,10 @@
-"""The chain of writes to the fields of an object, oldest first.
+"""The writes to the fields of an object, oldest first.
 
-A record tells of an attempt: that it was let in, not that it was stored. It is called stored once
-something confirms it: a later record that found its value there, the live object, or the audit log.
-Where the next record found another value than the last one left, somebody wrote in between who is
-not on record: a reconciler, mostly. That is a step of its own, with the name, if any, that
-managedFields give.
-
-One side of a recorded change, what was there or what was put there, and how two compare.
+A record describes an attempt that was allowed, not one that was stored. It counts as stored once
+something confirms it: a later record that found its value, the live object, or the audit log. Where
+the next record found another value than the previous one left, an unrecorded writer, usually a
+reconciler, wrote in between. That is a step of its own, with the name, if any, that managedFields
+give.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +24,7 @@ from correlator.attribution.evidence import (
     last_write_time,
     managers_of,
 )
-from correlator.audit.observed_write import Sighting
+from correlator.audit.observed_write import ObservedWrite
 from glasswarden.kube.compare import ABSENT, Value, value_at
 from glasswarden.kube.managed_fields import entries_of, owners_at
 from glasswarden.kube.objects import Object, ref_of
@@ -50,18 +48,18 @@ class Side:
         return not self.masked and self.cut is None
 
 
-def before(change: ChangedField) -> Side:
+def old_side_of(change: ChangedField) -> Side:
     """Return what was there."""
-    return Side(_value(change.old), change.old_masked, change.old_cut)
+    return Side(_json_value_of(change.old), change.old_masked, change.old_cut)
 
 
-def after(change: ChangedField) -> Side:
+def new_side_of(change: ChangedField) -> Side:
     """Return what was put there."""
-    return Side(_value(change.new), change.new_masked, change.new_cut)
+    return Side(_json_value_of(change.new), change.new_masked, change.new_cut)
 
 
-def alike(one: Side, other: Side) -> bool | None:
-    """Tell whether both are the same value; none where that cannot be told."""
+def are_alike(one: Side, other: Side) -> bool | None:
+    """Return whether both are the same value; none where that cannot be told."""
     if one.is_plain and other.is_plain:
         return is_same_value(one.value, other.value)
     if one.masked and other.masked:
@@ -73,7 +71,7 @@ def alike(one: Side, other: Side) -> bool | None:
     return False if ABSENT in (one.value, other.value) and one.is_plain != other.is_plain else None
 
 
-def _value(value: object) -> Value:
+def _json_value_of(value: object) -> Value:
     return ABSENT if value is msgspec.UNSET else value
 
 
@@ -81,7 +79,7 @@ OBJECT: Final = "/"
 """The path of a step that is about the object as a whole."""
 
 
-class Fate(StrEnum):
+class WriteOutcome(StrEnum):
     """What became of a write."""
 
     DENIED = "denied"
@@ -96,8 +94,12 @@ class Fate(StrEnum):
     """Nobody recorded it; what stood there later shows that it happened."""
 
 
-_FATES: Final = {None: Fate.ATTEMPTED, True: Fate.STORED, False: Fate.REFUSED}
-_COUNTED: Final = (Fate.ATTEMPTED, Fate.STORED, Fate.UNRECORDED)
+_FATES: Final = {
+    None: WriteOutcome.ATTEMPTED,
+    True: WriteOutcome.STORED,
+    False: WriteOutcome.REFUSED,
+}
+_COUNTED: Final = (WriteOutcome.ATTEMPTED, WriteOutcome.STORED, WriteOutcome.UNRECORDED)
 """What may have left its value behind."""
 
 
@@ -106,7 +108,7 @@ class Step:
     """One write to one field."""
 
     path: str
-    fate: Fate
+    fate: WriteOutcome
     time: datetime | None
     """When it happened; of what nobody recorded, when managedFields say that it did."""
 
@@ -138,54 +140,54 @@ def chain_of(
     live: Object | None,
     knowledge: Knowledge,
     masks: Masks | None = None,
-    past: Iterable[Sighting] = (),
+    past: Iterable[ObservedWrite] = (),
 ) -> list[Step]:
     """Return the steps that *attempts*, one object's and oldest first, tell of.
 
     *live* is the object as it is now, none where there is none or nobody looked; *past* is what
     got past the webhook, by the audit log.
     """
-    steps = [step for tries in writes_of(attempts) for step in _recorded(tries, knowledge)]
+    steps = [step for tries in writes_of(attempts) for step in _recorded_steps(tries, knowledge)]
     fields: dict[_Field, list[Step]] = {}
     for step in steps:
         fields.setdefault((step.uid, step.path), []).append(step)
     told = [
         step
         for field, chain in fields.items()
-        for step in _to_now(_joined(chain, _disturbed(field, steps)), live, masks)
+        for step in _extend_to_live(_join_steps(chain, _disturbed_times(field, steps)), live, masks)
     ]
-    return _in_order([*told, *map(_past, past)])
+    return _sort_steps([*told, *map(_bypass_step_of, past)])
 
 
-def _past(sighting: Sighting) -> Step:
+def _bypass_step_of(observed: ObservedWrite) -> Step:
     """Return what the audit log shows that got past the webhook."""
-    posed = sighting.user != sighting.actor
+    posed = observed.user != observed.actor
     return Step(
-        str(sighting.field),
-        Fate.UNRECORDED,
-        sighting.time,
+        str(observed.field),
+        WriteOutcome.UNRECORDED,
+        observed.time,
         Side(),
         Side(),
-        f"{sighting.user} as {sighting.actor}" if posed else sighting.actor,
-        did=sighting.did,
-        uid=sighting.ref.uid,
-        evidence=f"the audit log shows it, without a record ({sighting.sort})",
+        f"{observed.user} as {observed.actor}" if posed else observed.actor,
+        did=observed.did,
+        uid=observed.ref.uid,
+        evidence=f"the audit log shows it, without a record ({observed.sort})",
     )
 
 
-def _recorded(tries: tuple[Attempt, ...], knowledge: Knowledge) -> Iterator[Step]:
+def _recorded_steps(tries: tuple[Attempt, ...], knowledge: Knowledge) -> Iterator[Step]:
     last = tries[-1]
     witness = next(filter(None, (knowledge.witnesses.get(each.id) for each in tries)), None)
     stored = witness.stored if witness is not None else None
-    fate = Fate.DENIED if last.verdict != "allow" else _FATES[stored]
+    fate = WriteOutcome.DENIED if last.verdict != "allow" else _FATES[stored]
     whole = (ChangedField(path=OBJECT),) if last.operation in ("CREATE", "DELETE") else ()
     for change in last.changes or whole:
         yield Step(
             change.path,
             fate,
             last.time,
-            before(change),
-            after(change),
+            old_side_of(change),
+            new_side_of(change),
             last.actor,
             change.manager or last.manager,
             last.operation,
@@ -198,7 +200,7 @@ def _recorded(tries: tuple[Attempt, ...], knowledge: Knowledge) -> Iterator[Step
         )
 
 
-def _disturbed(field: _Field, steps: Sequence[Step]) -> frozenset[datetime]:
+def _disturbed_times(field: _Field, steps: Sequence[Step]) -> frozenset[datetime]:
     """Return when something else that contains the field, or is part of it, was written."""
     uid, path = field
     own = parse_path(path).steps
@@ -212,17 +214,17 @@ def _disturbed(field: _Field, steps: Sequence[Step]) -> frozenset[datetime]:
     return frozenset(times)
 
 
-def _joined(chain: list[Step], disturbed: frozenset[datetime]) -> list[Step]:
+def _join_steps(chain: list[Step], disturbed: frozenset[datetime]) -> list[Step]:
     """Return one field's *chain* with what must have happened between its steps."""
     joined: list[Step] = []
     left: int | None = None  # which step left the value that the next one found
     for step in chain:
         if left is not None and not _is_disturbed(joined[left], step, disturbed):
-            found = alike(joined[left].after, step.before)
+            found = are_alike(joined[left].after, step.before)
             if found:
-                joined[left] = _confirmed(joined[left], "the next record found its value")
+                joined[left] = _confirm(joined[left], "the next record found its value")
             elif found is False:
-                joined.append(_between(joined[left], step))
+                joined.append(_step_between(joined[left], step))
                 left = len(joined) - 1
         joined.append(step)
         if step.fate in _COUNTED:
@@ -230,10 +232,10 @@ def _joined(chain: list[Step], disturbed: frozenset[datetime]) -> list[Step]:
     return joined
 
 
-def _confirmed(step: Step, evidence: str) -> Step:
-    if step.fate is not Fate.ATTEMPTED:
+def _confirm(step: Step, evidence: str) -> Step:
+    if step.fate is not WriteOutcome.ATTEMPTED:
         return step
-    return replace(step, fate=Fate.STORED, evidence=evidence)
+    return replace(step, fate=WriteOutcome.STORED, evidence=evidence)
 
 
 def _is_disturbed(one: Step, other: Step, disturbed: frozenset[datetime]) -> bool:
@@ -243,17 +245,23 @@ def _is_disturbed(one: Step, other: Step, disturbed: frozenset[datetime]) -> boo
     )
 
 
-def _between(one: Step, other: Step) -> Step:
+def _step_between(one: Step, other: Step) -> Step:
     """Return what must have happened after *one*, for *other* found another value."""
     evidence = "the next record found another value"
-    if one.fate is Fate.ATTEMPTED and alike(one.before, other.before):
+    if one.fate is WriteOutcome.ATTEMPTED and are_alike(one.before, other.before):
         evidence = "the next record found the value from before: put back, or never changed"
     return Step(
-        one.path, Fate.UNRECORDED, None, one.after, other.before, uid=one.uid, evidence=evidence
+        one.path,
+        WriteOutcome.UNRECORDED,
+        None,
+        one.after,
+        other.before,
+        uid=one.uid,
+        evidence=evidence,
     )
 
 
-def _to_now(chain: list[Step], live: Object | None, masks: Masks | None) -> list[Step]:
+def _extend_to_live(chain: list[Step], live: Object | None, masks: Masks | None) -> list[Step]:
     """Return *chain* with what the live object shows about its end."""
     counted = [number for number, step in enumerate(chain) if step.fate in _COUNTED]
     if live is None or not counted:
@@ -262,23 +270,23 @@ def _to_now(chain: list[Step], live: Object | None, masks: Masks | None) -> list
     if last.path == OBJECT or last.uid != ref_of(live).uid:
         return chain
     path = parse_path(last.path)
-    said = compare_change(_change(last), path, value_at(live, path), masks)
+    said = compare_change(_change_of(last), path, value_at(live, path), masks)
     if said is Agreement.WHOLE:
-        chain[counted[-1]] = _confirmed(last, "the live object has its value")
+        chain[counted[-1]] = _confirm(last, "the live object has its value")
     if said is Agreement.OTHER:
-        chain.append(_since(last, path, live))
+        chain.append(_step_since(last, path, live))
     return chain
 
 
-def _since(last: Step, path: Path, live: Object) -> Step:
+def _step_since(last: Step, path: Path, live: Object) -> Step:
     """Return what must have happened after *last*, for *live* has another value."""
     value, holders = Side(value_at(live, path)), owners_at(entries_of(live), path)
     evidence = "the live object has another value"
-    if last.fate is Fate.ATTEMPTED and alike(last.before, value):
+    if last.fate is WriteOutcome.ATTEMPTED and are_alike(last.before, value):
         evidence = "the live object has the value from before: put back, or never changed"
     return Step(
         last.path,
-        Fate.UNRECORDED,
+        WriteOutcome.UNRECORDED,
         last_write_time(holders),
         last.after,
         value if last.after.is_plain else replace(last.after, masked=last.after.masked or "live"),
@@ -288,7 +296,7 @@ def _since(last: Step, path: Path, live: Object) -> Step:
     )
 
 
-def _change(step: Step) -> ChangedField:
+def _change_of(step: Step) -> ChangedField:
     """Return what *step* put there, in the ledger's form."""
     side = step.after
     if not side.is_plain:
@@ -296,7 +304,7 @@ def _change(step: Step) -> ChangedField:
     return ChangedField(path=step.path, new=UNSET if side.value is ABSENT else side.value)
 
 
-def _in_order(steps: list[Step]) -> list[Step]:
+def _sort_steps(steps: list[Step]) -> list[Step]:
     """Return *steps* by time; those of unknown time stay behind the one that they followed."""
     placed: list[tuple[datetime, Step]] = []
     for step in steps:

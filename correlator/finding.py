@@ -159,35 +159,35 @@ class Result:
     """What is worth knowing, and hides nothing."""
 
 
-def joined(one: Result, other: Result) -> Result:
+def join_results(one: Result, other: Result) -> Result:
     """Return both as one."""
     found, unseen = one.findings + other.findings, one.incomplete + other.incomplete
     return Result(found, unseen, one.looked_for, one.remarks + other.remarks)
 
 
-def in_order(finding: Finding) -> tuple[str, str, str, str, str]:
+def sort_key_of(finding: Finding) -> tuple[str, str, str, str, str]:
     """Return what findings are sorted by."""
     ref = finding.ref
     return ref.namespace, ref.kind, ref.group, ref.name, str(finding.field)
 
 
 def is_told(value: Value) -> bool:
-    """Tell whether *value* is the value itself, and can be compared with others."""
+    """Return whether *value* is the value itself, and can be compared with others."""
     if not isinstance(value, str):
         return True
     return value not in (HIDDEN, UNKNOWN) and not value.startswith(PART)
 
 
-def without_secrets(finding: Finding, policy: Policy) -> Finding:
+def hide_secrets(finding: Finding, policy: Policy) -> Finding:
     """Return *finding* with values hidden that *policy* hides."""
     change = Change(finding.field, finding.declared, finding.live)
     if not policy.hides(finding.ref, change) and not _may_hold_secrets(finding, policy):
         return finding
-    return replace(finding, declared=_hidden(finding.declared), live=_hidden(finding.live))
+    return replace(finding, declared=_hide_value(finding.declared), live=_hide_value(finding.live))
 
 
 def _may_hold_secrets(finding: Finding, policy: Policy) -> bool:
-    """Tell whether lines of text that stand for more than a value may hold what *policy* hides."""
+    """Return whether text that describes more than one value may hold what *policy* hides."""
     values = (finding.declared, finding.live)
     is_object = finding.field == ROOT
     if not any(_is_lines(value, is_object=is_object) for value in values):
@@ -290,5 +290,5 @@ def _as_json(value: Value) -> Any:  # noqa: ANN401 - any JSON value
     return None if value is ABSENT else value
 
 
-def _hidden(value: Value) -> Value:
+def _hide_value(value: Value) -> Value:
     return ABSENT if value is ABSENT else HIDDEN

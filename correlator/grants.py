@@ -1,12 +1,8 @@
-"""A grant as its records tell it: who, what for, until when, and the fields changed under it.
+"""Grants as their records describe them: who, why, until when, the changed fields, and their state.
 
-What is owed for grants, looked at again and again at the cost of what is not settled.
-
-What the ledger knows of grants, as `grants_of` reads it.
-
-How many grants stand how: what Prometheus is told, and alerts go by.
-
-That a grant is over, told on its object: nobody writes at that moment, so nobody else tells.
+`FollowUps` checks the changes under ended grants until they are settled. The module also counts
+grants by state, for metrics and alerts, and describes the Event for a grant that expired: no write
+happens at that time, so nothing else would publish it.
 """
 
 from collections import Counter
@@ -19,10 +15,10 @@ from typing import Final
 from correlator.still_live import (
     UNKNOWN,
     Answer,
-    Standing,
-    Standings,
+    FieldCheck,
+    FieldState,
     Written,
-    last_words,
+    last_changes,
     writes_in,
 )
 from glasswarden.kube.events import Event, name_of
@@ -30,21 +26,21 @@ from glasswarden.kube.objects import Ref
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt, ChangedField
-from glasswarden.ledger.writes import asked, writes_of
+from glasswarden.ledger.writes import find_attempts, writes_of
 
 
 class State(StrEnum):
-    """How a grant stands."""
+    """The state of a grant."""
 
     OPEN = "open"
     OVERDUE = "overdue"
     """It has ended, and something changed under it is still live and not in Git."""
 
     UNCHECKED = "unchecked"
-    """It has ended, and nobody has looked whether what was changed is still live."""
+    """It has ended, and whether its changes are still live was not checked."""
 
     SETTLED = "settled"
-    """It has ended, and everything changed under it is back, in Git, or given to somebody else."""
+    """It has ended, and everything changed under it is reverted, in Git, or delegated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +49,14 @@ class Field:
 
     attempt: Attempt
     change: ChangedField
-    standing: Standing
+    state: FieldState
 
     @property
-    def is_owed(self) -> Answer:
-        """Whether somebody still has to bring it home."""
-        if self.standing.git is Answer.YES:
+    def needs_follow_up(self) -> Answer:
+        """Whether the change is live and still has to be merged into Git or reverted."""
+        if self.state.git is Answer.YES:
             return Answer.NO
-        return self.standing.live
+        return self.state.live
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +82,7 @@ class Grant:
 
     @property
     def subject(self) -> str:
-        """The object, as people call it."""
+        """The object, for people."""
         return str(self.target)
 
     @property
@@ -94,43 +90,43 @@ class Grant:
         """When it ended, or will."""
         return self.closed or self.expires
 
-    def state(self, now: datetime) -> State:
-        """Return how the grant stands at *now*."""
+    def state_at(self, now: datetime) -> State:
+        """Return the state of the grant at *now*."""
         if self.closed is None and self.expires is not None and now < self.expires:
             return State.OPEN
         if self.outcome == "delegated":
             return State.SETTLED
-        owed = {field.is_owed for field in self.fields}
-        if Answer.YES in owed:
+        answers = {field.needs_follow_up for field in self.fields}
+        if Answer.YES in answers:
             return State.OVERDUE
-        return State.UNCHECKED if Answer.UNKNOWN in owed else State.SETTLED
+        return State.UNCHECKED if Answer.UNKNOWN in answers else State.SETTLED
 
 
-def grants_of(attempts: Iterable[Attempt], standing: Standings) -> list[Grant]:
-    """Return the grants that *attempts* tell of, newest first; they are given oldest first.
+def grants_of(attempts: Iterable[Attempt], check_field: FieldCheck) -> list[Grant]:
+    """Return the grants in *attempts*, newest first; the attempts are given oldest first.
 
-    Of a grant that began before the first of them, what is known is what they say.
+    Of a grant that began before the first attempt, only what the attempts contain is known.
     """
     stories: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in attempts:
         if attempt.grant and attempt.verdict == "allow":
             stories.setdefault((attempt.cluster, attempt.grant), []).append(attempt)
     granted = [story for story in stories.values() if any(map(_is_granted, story))]
-    found = [_grant(story, standing, _successor(story, granted)) for story in granted]
+    found = [_grant_of(story, check_field, _successor_of(story, granted)) for story in granted]
     return sorted(found, key=lambda grant: grant.start, reverse=True)
 
 
 def _is_granted(attempt: Attempt) -> bool:
-    # Who settles a grant may name any: without its own records there is none.
+    # Settling may name any grant id: without its own records there is no such grant.
     return attempt.grant_act not in {"requested", "settled"}
 
 
-def _successor(story: list[Attempt], stories: list[list[Attempt]]) -> datetime | None:
+def _successor_of(story: list[Attempt], stories: list[list[Attempt]]) -> datetime | None:
     """Return when somebody else was granted the same object: it has one grant at most."""
-    begun = _beginning(story)
+    begun = _beginning_of(story)
     if begun is None:
         return None
-    others = filter(None, map(_beginning, stories))
+    others = filter(None, map(_beginning_of, stories))
     place = (begun.cluster, begun.object_uid)
     later = (
         each.time
@@ -140,12 +136,12 @@ def _successor(story: list[Attempt], stories: list[list[Attempt]]) -> datetime |
     return min(later, default=None)
 
 
-def _beginning(story: list[Attempt]) -> Attempt | None:
+def _beginning_of(story: list[Attempt]) -> Attempt | None:
     begun = (each for each in story if each.grant_act in {"issued", "approved"})
     return next((each for each in begun if each.object_uid), None)
 
 
-def _grant(story: list[Attempt], standing: Standings, successor: datetime | None) -> Grant:
+def _grant_of(story: list[Attempt], check_field: FieldCheck, successor: datetime | None) -> Grant:
     own = [each for each in story if each.grant_act != "settled"]
     first, last = next(filter(_is_granted, own)), own[-1]
     ending = next((each for each in story if each.grant_act == "closed"), None)
@@ -163,19 +159,19 @@ def _grant(story: list[Attempt], standing: Standings, successor: datetime | None
         start=first.time,
         expires=expires,
         closed=ending.time if ending else overtaken,
-        outcome=_outcome(story, first.object_uid),
-        fields=tuple(_fields(own, standing)),
+        outcome=_outcome_of(story, first.object_uid),
+        fields=tuple(_fields_of(own, check_field)),
     )
 
 
-def _outcome(story: list[Attempt], uid: str) -> str:
-    """Return what was said last of the changes: at the end, or later on the same object."""
-    said = (
+def _outcome_of(story: list[Attempt], uid: str) -> str:
+    """Return the last outcome of the changes: at the end, or later on the same object."""
+    outcomes = (
         each.outcome
         for each in reversed(story)
         if each.grant_act == "closed" or (each.grant_act == "settled" and each.object_uid == uid)
     )
-    return next(filter(None, said), "")
+    return next(filter(None, outcomes), "")
 
 
 def ref_of_attempt(attempt: Attempt) -> Ref:
@@ -190,54 +186,56 @@ def ref_of_attempt(attempt: Attempt) -> Ref:
     )
 
 
-def _fields(story: list[Attempt], standing: Standings) -> Iterable[Field]:
-    """Yield each field that was changed, with the change that stands, or else its last one."""
+def _fields_of(story: list[Attempt], check_field: FieldCheck) -> Iterable[Field]:
+    """Yield each field that was changed, with the change that is still live, or else the last."""
     written: dict[tuple[str, str], list[Written]] = {}
     for attempt in story:
         for change in writes_in(attempt):
             written.setdefault((attempt.object_uid, change.path), []).append((attempt, change))
     for writes in written.values():
-        yield Field(*last_words(reversed(writes), standing)[-1])
+        yield Field(*last_changes(reversed(writes), check_field)[-1])
 
 
 Key = tuple[str, str]
 """The cluster, and the grant's id in it."""
 
-_UNDONE: Final = Standing(Answer.NO)
+_UNDONE: Final = FieldState(Answer.NO)
 
 
-class Owed:
-    """Knows which grants are settled: they stay so, and nobody looks at their objects again."""
+class FollowUps:
+    """Remembers which grants are settled: they stay so, and are not checked again."""
 
     def __init__(self) -> None:
         self._settled: set[Key] = set()
 
-    def look(self, story: Sequence[Attempt], standing: Standings, now: datetime) -> list[Grant]:
-        """Return the grants that *story*, oldest first, tells of, newest first.
+    def check(
+        self, story: Sequence[Attempt], check_field: FieldCheck, now: datetime
+    ) -> list[Grant]:
+        """Return the grants in *story*, which is given oldest first, newest first.
 
-        *standing* is asked about what was changed under those alone that have ended and are not
-        known to be settled.
+        *check_field* is called only for changes under grants that have ended and are not known to
+        be settled.
         """
-        told = grants_of(story, _unlooked)
-        self._settled &= {key_of(grant) for grant in told}
-        ended = {key_of(grant) for grant in told if grant.state(now) is State.UNCHECKED}
+        unchecked = grants_of(story, _leave_unchecked)
+        self._settled &= {key_of(grant) for grant in unchecked}
+        ended = {key_of(grant) for grant in unchecked if grant.state_at(now) is State.UNCHECKED}
         wanted = ended - self._settled
 
-        def asked(attempt: Attempt, change: ChangedField) -> Standing:
+        def asked(attempt: Attempt, change: ChangedField) -> FieldState:
             is_wanted = (attempt.cluster, attempt.grant) in wanted
-            return standing(attempt, change) if is_wanted else _UNDONE
+            return check_field(attempt, change) if is_wanted else _UNDONE
 
         found = grants_of(story, asked)
-        self._settled |= {key_of(grant) for grant in found if grant.state(now) is State.SETTLED}
+        self._settled |= {key_of(grant) for grant in found if grant.state_at(now) is State.SETTLED}
         return found
 
 
 def key_of(grant: Grant) -> Key:
-    """Return what tells *grant* from all others."""
+    """Return the key of *grant*."""
     return grant.cluster, grant.id
 
 
-def _unlooked(_attempt: Attempt, _change: ChangedField) -> Standing:
+def _leave_unchecked(_attempt: Attempt, _change: ChangedField) -> FieldState:
     return UNKNOWN
 
 
@@ -245,24 +243,30 @@ PAGE: Final = 500
 BEGINNINGS: Final = frozenset({"issued", "approved"})
 
 
-def stories_since(ledger: Ledger, since: datetime, cluster: str | None = None) -> list[Attempt]:
-    """Return what was recorded of the grants that anything happened to since *since*.
+def grant_attempts_since(
+    ledger: Ledger, since: datetime, cluster: str | None = None
+) -> list[Attempt]:
+    """Return the attempts of all grants that have a record since *since*.
 
     Oldest first, and from each grant's beginning.
     """
-    recent = list(asked(ledger, Question(granted=True, cluster=cluster, since=since, limit=PAGE)))
-    begun = {_key(each) for each in recent if each.grant_act in BEGINNINGS}
-    torn = {_key(each) for each in recent} - begun
+    recent = list(
+        find_attempts(ledger, Question(granted=True, cluster=cluster, since=since, limit=PAGE))
+    )
+    begun = {_key_of_attempt(each) for each in recent if each.grant_act in BEGINNINGS}
+    torn = {_key_of_attempt(each) for each in recent} - begun
     earlier = (
         each
         for place, grant in sorted(torn)
-        for each in asked(ledger, Question(grant=grant, cluster=place, until=since, limit=PAGE))
+        for each in find_attempts(
+            ledger, Question(grant=grant, cluster=place, until=since, limit=PAGE)
+        )
     )
     return last_tries(sorted([*earlier, *recent], key=lambda each: each.id))
 
 
 def last_tries(attempts: Iterable[Attempt]) -> list[Attempt]:
-    """Return *attempts*, oldest first, without those that the API server tried again.
+    """Return *attempts*, oldest first, without those that the API server retried.
 
     Each try was given a grant of its own, and only the last one can have been stored.
     """
@@ -274,25 +278,25 @@ def last_tries(attempts: Iterable[Attempt]) -> list[Attempt]:
     return sorted(kept, key=lambda each: each.id)
 
 
-def _key(attempt: Attempt) -> tuple[str, str]:
+def _key_of_attempt(attempt: Attempt) -> tuple[str, str]:
     return attempt.cluster, attempt.grant
 
 
-def figures_of(grants: Iterable[Grant], now: datetime) -> dict[State, int]:
+def count_by_state(grants: Iterable[Grant], now: datetime) -> dict[State, int]:
     """Return how many of *grants* are in each state at *now*, zeros too."""
-    counted = Counter(grant.state(now) for grant in grants)
+    counted = Counter(grant.state_at(now) for grant in grants)
     return {state: counted[state] for state in State}
 
 
 RECENT: Final = timedelta(minutes=15)
-"""How long after its end a grant's is still told; an API server keeps Events for longer than that,
-so whoever tells it once more finds it told."""
+"""How long after its end the expiry of a grant is published; an API server keeps Events for longer
+than that, so publishing it again has no effect."""
 
 MOST_FIELDS: Final = 6
 
 
-def expired(grants: Iterable[Grant], now: datetime) -> list[Grant]:
-    """Return those of *grants* whose time ran out a short while ago."""
+def find_expired(grants: Iterable[Grant], now: datetime) -> list[Grant]:
+    """Return those of *grants* that expired recently."""
     return [
         grant
         for grant in grants
@@ -301,23 +305,23 @@ def expired(grants: Iterable[Grant], now: datetime) -> list[Grant]:
     ]
 
 
-def expiry_of(grant: Grant) -> Event:
-    """Return what is told of a grant whose time ran out."""
+def expiry_event_of(grant: Grant) -> Event:
+    """Return the Event for a grant that expired."""
     return Event(
         grant.target,
         "BreakGlassExpired",
         "Expire",
         f"The grant of {grant.grantee} for {grant.ticket} is over: Git decides again."
-        f"{_changed(grant)}",
+        f"{_describe_changes(grant)}",
     )
 
 
-def expiry_name(grant: Grant) -> str:
-    """Return the name of that Event: always the same, so that it is told once."""
-    return name_of(expiry_of(grant), f"{grant.id}.expired")
+def expiry_name_of(grant: Grant) -> str:
+    """Return the name of that Event: always the same, so that it is published once."""
+    return name_of(expiry_event_of(grant), f"{grant.id}.expired")
 
 
-def _changed(grant: Grant) -> str:
+def _describe_changes(grant: Grant) -> str:
     paths = [field.change.path for field in grant.fields]
     if not paths:
         return ""

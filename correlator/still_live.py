@@ -22,23 +22,23 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FieldState:
     """What became of a changed field."""
 
     live: Answer = Answer.UNKNOWN
     git: Answer = Answer.UNKNOWN
 
 
-UNKNOWN: Final = Standing()
+UNKNOWN: Final = FieldState()
 
 OBJECT: Final = "/"
 """The path of what was done to an object as a whole."""
 
-Standings: TypeAlias = Callable[[Attempt, ChangedField], Standing]
+FieldCheck: TypeAlias = Callable[[Attempt, ChangedField], FieldState]
 """Tells what became of a field that an attempt changed."""
 
 Written: TypeAlias = tuple[Attempt, ChangedField]
-Judged: TypeAlias = tuple[Attempt, ChangedField, Standing]
+CheckedWrite: TypeAlias = tuple[Attempt, ChangedField, FieldState]
 
 Lookup: TypeAlias = Callable[[Ref], Object | None]
 """Returns the object, none where there is none; raises `NotKnown` where that cannot be told."""
@@ -49,29 +49,29 @@ class NotKnown(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LiveCheck:
     """Standings by looking: in the cluster, and in what Git declares."""
 
     live: Lookup
     declared: Lookup | None = None
     masks: Masks | None = None
 
-    def __call__(self, attempt: Attempt, change: ChangedField) -> Standing:
+    def __call__(self, attempt: Attempt, change: ChangedField) -> FieldState:
         """Return what became of *change*; of a deletion, whether the object is still gone."""
         ref = Ref(attempt.group, attempt.version, attempt.kind, attempt.namespace, attempt.name)
         if change.path == OBJECT and attempt.operation in ("CREATE", "DELETE"):
             return self._whole(attempt, ref)
         live = self._answer(self.live, ref, change, attempt.object_uid)
         if self.declared is None:
-            return Standing(live)
-        return Standing(live, self._answer(self.declared, ref, change))
+            return FieldState(live)
+        return FieldState(live, self._answer(self.declared, ref, change))
 
-    def _whole(self, attempt: Attempt, ref: Ref) -> Standing:
+    def _whole(self, attempt: Attempt, ref: Ref) -> FieldState:
         """Return whether what was created is there still, or what was deleted is still gone."""
         is_deleted = attempt.operation == "DELETE"
         live = _is_there(self.live, ref, "" if is_deleted else attempt.object_uid)
         git = _is_there(self.declared, ref) if self.declared is not None else Answer.UNKNOWN
-        return Standing(_NOT[live], _NOT[git]) if is_deleted else Standing(live, git)
+        return FieldState(_NOT[live], _NOT[git]) if is_deleted else FieldState(live, git)
 
     def _answer(self, lookup: Lookup, ref: Ref, change: ChangedField, uid: str = "") -> Answer:
         try:
@@ -105,20 +105,20 @@ def writes_in(attempt: Attempt) -> tuple[ChangedField, ...]:
     return (ChangedField(path=OBJECT),) if whole else attempt.changes
 
 
-def last_words(
+def last_changes(
     newest_first: Iterable[Written],
-    standing: Standings,
+    check_field: FieldCheck,
     is_stored: Callable[[Attempt], bool] = lambda _: False,
-) -> list[Judged]:
+) -> list[CheckedWrite]:
     """Return those writes to one field that no later one has put out of date, with their standing.
 
     A record tells of an attempt. Where the newest write is not live it may never have been stored,
     and then the value of the one before it stands: that one is asked too, until a value is live or
     a write is known to have been stored. If none is, the newest has the last word alone.
     """
-    judged: list[Judged] = []
+    judged: list[CheckedWrite] = []
     for attempt, change in newest_first:
-        found = standing(attempt, change)
+        found = check_field(attempt, change)
         judged.append((attempt, change, found))
         if found.live is Answer.YES:
             return judged

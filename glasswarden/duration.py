@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: `30m`, `2h`, `1h30m`, `2w`."""
+"""Durations as people write them: `30m`, `2h`, `1h30m`, `2w`."""
 
 import re
 from datetime import timedelta
@@ -9,36 +9,36 @@ _SHAPE: Final = re.compile("".join(rf"(?:(?P<{unit}>[0-9]{{1,5}}){unit})?" for u
 
 
 class DurationError(ValueError):
-    """The text is no length of time; the message says what would be."""
+    """The text is not a duration; the message shows valid ones."""
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return the length of time that *text* spells, or raise `DurationError`; `0s` is one too."""
+    """Return the duration in *text*, or raise `DurationError`; `0s` is valid."""
     found = _SHAPE.fullmatch(text.strip())
     if found is None or not found[0]:
-        raise _error(text)
+        raise _new_error(text)
     numbers = found.groupdict("0")
     return timedelta(seconds=sum(size * int(numbers[unit]) for unit, size in _SECONDS.items()))
 
 
-def parse_span(text: str) -> timedelta:
-    """Return the same where no time at all is none."""
+def parse_positive_duration(text: str) -> timedelta:
+    """Return the duration in *text*, or raise `DurationError`; `0s` is not valid."""
     length = parse_duration(text)
     if not length:
-        raise _error(text)
+        raise _new_error(text)
     return length
 
 
 def render_duration(length: timedelta) -> str:
-    """Return *length* as a person would write it."""
+    """Return *length* as text, such as `1h30m`."""
     rest, text = int(length.total_seconds()), ""
     for unit, seconds in _SECONDS.items():
         if unit == "w":
-            continue  # 30d says more than 4w2d
+            continue  # 30d is easier to read than 4w2d
         number, rest = divmod(rest, seconds)
         text += f"{number}{unit}" if number else ""
     return text or "0s"
 
 
-def _error(text: str) -> DurationError:
-    return DurationError(f"{text!r} is no length of time such as 30m, 2h or 1h30m")
+def _new_error(text: str) -> DurationError:
+    return DurationError(f"{text!r} is not a duration such as 30m, 2h or 1h30m")

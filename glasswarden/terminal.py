@@ -1,7 +1,7 @@
-"""Anybody's text, made fit for a terminal.
+"""Text from untrusted sources, made safe for a terminal.
 
-Names, values and reasons come from whoever wrote to the cluster. A terminal obeys control
-characters, and text direction marks can make a line read backwards: they are shown, not sent.
+Names, values and reasons come from whoever wrote to the cluster. A terminal executes control
+characters, and text direction marks can make a line read backwards: both are shown escaped.
 """
 
 import unicodedata
@@ -11,8 +11,8 @@ ELLIPSIS: Final = "…"
 _WIDE: Final = frozenset({"W", "F"})
 
 
-def printable(text: str) -> str:
-    r"""Return *text* on one line, with what does not print escaped: `\x1b`, `\u202e`."""
+def escape_unprintable(text: str) -> str:
+    r"""Return *text* on one line, with unprintable characters escaped: `\x1b`, `\u202e`."""
     if text.isprintable():
         return text
     return "".join(
@@ -23,28 +23,28 @@ def printable(text: str) -> str:
 
 def width_of(text: str) -> int:
     """Return how many columns printable *text* takes."""
-    return len(text) if text.isascii() else sum(map(_width, text))
+    return len(text) if text.isascii() else sum(map(_width_of, text))
 
 
-def fitted(text: str, width: int) -> str:
+def fit_text(text: str, width: int) -> str:
     """Return *text*, cut where it would take more than *width* columns."""
     if width_of(text) <= width:
         return text
     kept, left = [], width - 1
     for each in text:
-        left -= _width(each)
+        left -= _width_of(each)
         if left < 0:
             break
         kept.append(each)
     return "".join(kept) + ELLIPSIS if width > 0 else ""
 
 
-def padded(text: str, width: int) -> str:
+def pad_text(text: str, width: int) -> str:
     """Return *text* with spaces up to *width* columns."""
     return text + " " * (width - width_of(text))
 
 
-def _width(character: str) -> int:
+def _width_of(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in _WIDE else 1

@@ -4,7 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from glasswarden.duration import DurationError, parse_duration, parse_span, render_duration
+from glasswarden.duration import (
+    DurationError,
+    parse_duration,
+    parse_positive_duration,
+    render_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +33,7 @@ def test_duration_is_parsed(text: str, seconds: int) -> None:
     "text", ["", "30", "m", "-5m", "1.5h", "30m1h", "1h 30m", "٣m", "999999h", "30M"]
 )
 def test_invalid_duration_is_rejected_with_an_example(text: str) -> None:
-    with pytest.raises(DurationError, match="is no length of time such as 30m, 2h or 1h30m"):
+    with pytest.raises(DurationError, match="is not a duration such as 30m, 2h or 1h30m"):
         parse_duration(text)
 
 
@@ -38,6 +43,6 @@ def test_duration_is_rendered_as_it_was_written(text: str) -> None:
 
 
 def test_span_of_zero_is_rejected() -> None:
-    assert parse_span("1s") == timedelta(seconds=1)
+    assert parse_positive_duration("1s") == timedelta(seconds=1)
     with pytest.raises(DurationError):
-        parse_span("0m")
+        parse_positive_duration("0m")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasswarden.terminal import fitted, padded, printable, width_of
+from glasswarden.terminal import escape_unprintable, fit_text, pad_text, width_of
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ from glasswarden.terminal import fitted, padded, printable, width_of
     ],
 )
 def test_control_characters_are_escaped(text: str, shown: str) -> None:
-    assert printable(text) == shown
-    assert printable(text).isprintable()
+    assert escape_unprintable(text) == shown
+    assert escape_unprintable(text).isprintable()
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_control_characters_are_escaped(text: str, shown: str) -> None:
     ],
 )
 def test_text_wider_than_the_column_is_cut(text: str, width: int, cut: str) -> None:
-    assert fitted(text, width) == cut
+    assert fit_text(text, width) == cut
     assert width_of(cut) <= width
 
 
 def test_wide_characters_are_padded_by_their_display_width() -> None:
-    assert padded("日", 4) == "日  "
+    assert pad_text("日", 4) == "日  "

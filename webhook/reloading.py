@@ -95,7 +95,7 @@ class GrantKeys:
     def show(self, now: datetime) -> None:
         """Set the metric of since when the key signs that is in use."""
         try:
-            since = self.ring.current(now).active_from.timestamp()
+            since = self.ring.current_key(now).active_from.timestamp()
         except NoKey:
             since = 0.0
         GRANT_KEY.labels("grant").set(since)

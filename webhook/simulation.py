@@ -87,7 +87,7 @@ def _judge(event: Event, policy: Policy, known: dict[_Key, Object]) -> Judged | 
     subresource = _reference(event).subresource
     if subresource not in {"", "scale", "ephemeralcontainers", "resize"}:
         return None
-    old, new = known.get(_key(event)), event.answered()
+    old, new = known.get(_key(event)), event.response_body()
     if subresource == "scale":
         if old is None:
             return Unjudged(event, "the log does not show what was scaled")
@@ -160,7 +160,7 @@ def _infer_changes(event: Event, new: Object) -> tuple[Change, ...]:
 
 def _remember(event: Event, known: dict[_Key, Object]) -> None:
     """Keep what the object is after *event*, for the events that follow."""
-    key, new = _key(event), event.answered()
+    key, new = _key(event), event.response_body()
     subresource = _reference(event).subresource
     if subresource == "scale" and key in known and new is not None:
         spec = known[key].get("spec", {}) | {"replicas": new.get("spec", {}).get("replicas")}
@@ -177,5 +177,5 @@ def _reference(event: Event) -> Reference:
 
 def _key(event: Event) -> _Key:
     reference = _reference(event)
-    name = reference.name or (event.answered() or {}).get("metadata", {}).get("name", "")
+    name = reference.name or (event.response_body() or {}).get("metadata", {}).get("name", "")
     return reference.api_group, reference.resource, reference.namespace, name

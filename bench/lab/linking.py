@@ -22,7 +22,7 @@ from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt
 from glasswarden.ledger.sqlite.file import open_sqlite
-from glasswarden.ledger.writes import asked
+from glasswarden.ledger.writes import find_attempts
 from glasswarden.policy.policy import DEFAULT
 
 
@@ -38,7 +38,7 @@ def findings_in(ledger: Ledger, count: int) -> list[Finding]:
         place, name = million.namespace_of(number), f"service-{number}"
         path = chance.choice(million.PATHS[:3])
         question = Question(namespace=place, name=name, field=path, verdict="allow", limit=1)
-        record = next(asked(ledger, question), None)
+        record = next(find_attempts(ledger, question), None)
         if record is not None:
             stands = chance.random() < 2 / 3
             found[record.name, path] = _finding(record, path, stands=stands)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bench.lab.attempts import START, WRITER, usual_attempt
 from bench.lab.lab import Lab
-from glasswarden.ledger.chain import Chain, opening
+from glasswarden.ledger.chain import Chain, new_opening
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import AnyEntry, Attempt, ChangedField, new_id
 from glasswarden.ledger.sqlite.file import open_sqlite
@@ -57,7 +57,7 @@ def some(chance: random.Random, count: int) -> int:
 
 def _fill(lab: Lab, ledger: Ledger) -> None:
     chain, batch, start = Chain(WRITER, SIGNER), list[AnyEntry](), time.monotonic()
-    batch.append(opening(CLUSTER, (), SIGNER, START - STEP, bytes(10)))
+    batch.append(new_opening(CLUSTER, (), SIGNER, START - STEP, bytes(10)))
     for number, entry in enumerate(_archive(), start=1):
         batch.append(entry)
         if number % FILLED_AT_ONCE == 0:

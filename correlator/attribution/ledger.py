@@ -9,7 +9,7 @@ from glasswarden.kube.objects import Ref
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import AnyEntry, Attempt, Gap, Opened, Tombstone, read_entry
-from glasswarden.ledger.writes import asked
+from glasswarden.ledger.writes import find_attempts
 
 
 def clusters_in(ledger: Ledger) -> list[str]:
@@ -35,7 +35,7 @@ def knowledge_of(ledger: Ledger, cluster: str) -> Knowledge:
 
 def _signed_entries(ledger: Ledger) -> list[AnyEntry]:
     """Return what is signed: the beginnings of chains, and what was done to the ledger."""
-    return [read_entry(row.body, row.digest) for row in ledger.signed()]
+    return [read_entry(row.body, row.digest) for row in ledger.signed_rows()]
 
 
 def _unseen_of(gap: Gap) -> Unseen:
@@ -68,4 +68,4 @@ class Histories:
             name=ref.name,
             limit=FIRST_PAGE,
         )
-        return asked(self.ledger, question, GROWTH)
+        return find_attempts(self.ledger, question, GROWTH)

@@ -1,1 +1,1 @@
-"""The API server's audit log as a source: who really wrote, and what passed us by."""
+"""The API server's audit log as a source: who wrote, and which writes bypassed the webhook."""

@@ -1,15 +1,10 @@
-"""`POST /audit`: where the API server's audit webhook delivers its events.
+"""`POST /audit`: receives events from the API server's audit webhook and stores them in files.
 
-What is delivered here is evidence, so whoever delivers must prove to be the API server: by a token
-from a file, which may hold the next one beside the present one and is read anew for each batch.
-
-A batch of events as the API server posts it, made ready to be kept.
-
-Audit events kept in files of JSON lines, durable before anybody is told that they are.
-
-Each store writes to files of its own and never to one that was there before it: processes do not
-share files, and what one that was killed left behind is not touched. A batch that is sent again is
-kept once.
+The events are evidence, so a sender must authenticate by a token from a file, which may hold the
+next token beside the current one and is read for each batch. Events are stored as JSON lines and
+synced before the response. Each store writes to its own files and never to existing ones, so
+processes do not share files, and the files of a killed process are not changed. A batch that is
+sent again is stored once.
 """
 
 import hashlib
@@ -60,10 +55,10 @@ def parse_batch(body: bytes) -> list[Received]:
         items = _decoder.decode(body).items
     except msgspec.MsgspecError as error:
         raise NotAnEvent(f"no EventList: {error}") from error
-    return [Received(parse_event(item), _on_one_line(item)) for item in items]
+    return [Received(parse_event(item), _compact(item)) for item in items]
 
 
-def _on_one_line(item: Raw) -> bytes:
+def _compact(item: Raw) -> bytes:
     text = bytes(item)
     return (msgspec.json.format(text, indent=-1) if b"\n" in text else text) + b"\n"
 
@@ -111,7 +106,7 @@ class EventStore:
         self._begun = clock()
         self._length = 0
         folder.mkdir(parents=True, exist_ok=True)
-        self._recall()
+        self._recall_keys()
 
     def files(self) -> list[Path]:
         """Return what is kept, oldest first."""
@@ -127,7 +122,7 @@ class EventStore:
                     self._remember(each)
             return len(fresh)
 
-    def age(self, now: datetime) -> timedelta | None:
+    def age_at(self, now: datetime) -> timedelta | None:
         """Return how old the youngest event is, none where there is none."""
         return None if self.last_event is None else now - self.last_event
 
@@ -136,15 +131,15 @@ class EventStore:
         with self._lock:
             self._end_file()
 
-    def _recall(self) -> None:
+    def _recall_keys(self) -> None:
         """Remember what the youngest files hold: it may be sent again to whoever comes after."""
         for event in read_events(self.files()[-2:], lambda _: None):
-            self._note((event.audit_id, event.stage), event.stage_timestamp)
+            self._remember_key((event.audit_id, event.stage), event.stage_timestamp)
 
     def _remember(self, received: Received) -> None:
-        self._note(received.key, received.event.stage_timestamp)
+        self._remember_key(received.key, received.event.stage_timestamp)
 
-    def _note(self, key: tuple[str, str], time: datetime) -> None:
+    def _remember_key(self, key: tuple[str, str], time: datetime) -> None:
         self._keys[key] = None
         if len(self._keys) > MOST_KEYS:
             del self._keys[next(iter(self._keys))]
@@ -152,7 +147,7 @@ class EventStore:
 
     def _write(self, lines: bytes) -> None:
         try:
-            file = self._current(len(lines))
+            file = self._open_current(len(lines))
             rest = memoryview(lines)
             while rest:
                 rest = rest[file.write(rest) :]
@@ -162,7 +157,7 @@ class EventStore:
             raise StoreUnavailable(f"{self.folder}: {error.strerror}") from error
         self._length += len(lines)
 
-    def _current(self, more: int) -> FileIO:
+    def _open_current(self, more: int) -> FileIO:
         """Return the file to write to: a new one where the present one is full, or old."""
         is_full = self._length > 0 and self._length + more > self._limits.file_bytes
         if self._file is not None and not is_full and not self._is_old(self._begun):
@@ -225,7 +220,7 @@ class TokensUnusable(Exception):
     """Nobody can be let in until the file with the tokens is mended."""
 
 
-def audit_intake(
+def new_audit_intake(
     store: EventStore,
     tokens: Path,
     count: Callable[[str, int], None] = lambda _outcome, _events: None,
@@ -280,7 +275,7 @@ def read_tokens(file: Path) -> list[str]:
 
 
 def is_known(header: str, tokens: list[str]) -> bool:
-    """Tell whether *header* carries one of *tokens*, in a time that tells nothing about them."""
+    """Return whether *header* carries one of *tokens*, in a time that tells nothing about them."""
     scheme, _, given = header.partition(" ")
     digest = hashlib.sha256(given.strip().encode("utf-8", "surrogateescape")).digest()
     matches = [hmac.compare_digest(digest, hashlib.sha256(t.encode()).digest()) for t in tokens]

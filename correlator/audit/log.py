@@ -1,9 +1,7 @@
-"""An audit log, read: what the correlator knows by it, and what it could not read.
+"""An audit log as evidence: witnesses of records, writes to objects, and what could not be read.
 
-What an audit log says about records and objects, kept where a log of any size fits.
-
-On the disk, in a temporary file that nobody else sees: a log may be larger than memory, and which
-of its events matter is not known while it is read.
+The index is a temporary file on the disk: a log may be larger than memory, and which of its events
+matter is not known while it is read.
 """
 
 import sqlite3
@@ -18,7 +16,7 @@ import msgspec
 from correlator.attribution.context import AuditedWrite, Knowledge, Way, Witness
 from correlator.audit.observed_write import finding_of
 from correlator.audit.watch import Watch
-from correlator.audit.writes import WATCHED, audited, reference_of
+from correlator.audit.writes import WATCHED, audited_write_of, reference_of
 from correlator.finding import Incomplete, Result
 from glasswarden.audit.event import COMPLETE, Event, parse_event, records_in
 from glasswarden.audit.files import Flaw, read_events
@@ -54,7 +52,7 @@ class Index:
         self._asked = None
         if event.stage == COMPLETE:
             self._database.executemany(
-                "INSERT OR IGNORE INTO witness VALUES (?, ?, ?, ?, ?)", _witnesses(event)
+                "INSERT OR IGNORE INTO witness VALUES (?, ?, ?, ?, ?)", _witness_rows_of(event)
             )
         reference = reference_of(event)
         if way is None or not reference.name or reference.subresource not in WATCHED:
@@ -64,7 +62,7 @@ class Index:
             reference.namespace,
             reference.name,
             reference.resource,
-            _stamp(event.request_received_timestamp),
+            _sortable_time_of(event.request_received_timestamp),
             event.audit_id,
             way,
             zlib.compress(msgspec.json.encode(event), 1),
@@ -85,7 +83,7 @@ class Index:
             (ref.group, ref.namespace, ref.name, MOST_WRITES),
         )
         return [
-            audited(parse_event(zlib.decompress(event)), Way(way))
+            audited_write_of(parse_event(zlib.decompress(event)), Way(way))
             for resource, way, event in rows
             if resource in resources_of(ref.kind)
         ]
@@ -93,7 +91,9 @@ class Index:
     def forget(self, before: datetime) -> None:
         """Let go of writes that were stored before that time."""
         self._asked = None
-        self._database.execute("DELETE FROM stored WHERE received < ?", (_stamp(before),))
+        self._database.execute(
+            "DELETE FROM stored WHERE received < ?", (_sortable_time_of(before),)
+        )
 
     def close(self) -> None:
         """Remove the temporary file."""
@@ -132,12 +132,12 @@ def resources_of(kind: str) -> frozenset[str]:
     return frozenset({name, plural, f"{name}es"})
 
 
-def _stamp(time: datetime) -> str:
+def _sortable_time_of(time: datetime) -> str:
     """Return *time* so that texts sort as times do."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _witnesses(event: Event) -> Iterator[tuple[str, str, bool | None, str, str]]:
+def _witness_rows_of(event: Event) -> Iterator[tuple[str, str, bool | None, str, str]]:
     for record, _ in records_in(event):
         yield record, event.user.username, event.stored, event.source, event.user_agent
 
@@ -164,7 +164,7 @@ class AuditLog:
 
     def read(self, files: Iterable[Path], progress: Callable[[int], None]) -> None:
         """Add what *files* hold."""
-        for event in read_events(files, self.flawed, progress):
+        for event in read_events(files, self.note_flaw, progress):
             self.take(event)
 
     def forget(self, before: datetime) -> None:
@@ -172,7 +172,7 @@ class AuditLog:
         self.watch.forget(before)
         self.index.forget(before)
 
-    def flawed(self, flaw: Flaw) -> None:
+    def note_flaw(self, flaw: Flaw) -> None:
         """Note a part of the log that could not be read."""
         if len(self._flaws) < MOST_FLAWS:
             self._flaws.append(flaw)
@@ -185,11 +185,11 @@ class AuditLog:
         return Knowledge(
             witnesses=self.index.witnesses,
             unseen=self.watch.unseen,
-            audited=self._covered(),
+            audited=self._covered_time(),
             written=self.index.writes_to,
         )
 
-    def _covered(self) -> tuple[datetime, datetime] | None:
+    def _covered_time(self) -> tuple[datetime, datetime] | None:
         if self.watch.since is None or self.watch.until is None:
             return None
         return self.watch.since + LAG, self.watch.until - LAG
@@ -197,13 +197,15 @@ class AuditLog:
     @property
     def result(self) -> Result:
         """What the log shows that no record speaks of, and what it does not tell."""
-        findings = tuple(map(finding_of, self.watch.sightings))
+        findings = tuple(map(finding_of, self.watch.observed_writes))
         return Result(findings, tuple(self.incomplete))
 
     @property
     def incomplete(self) -> Sequence[Incomplete]:
         """What the log does not tell, and why."""
-        found = [Incomplete(f"{_place(flaw)} of the audit log", flaw.why) for flaw in self._flaws]
+        found = [
+            Incomplete(f"{_render_place(flaw)} of the audit log", flaw.why) for flaw in self._flaws
+        ]
         if self._more:
             found.append(Incomplete(f"{self._more} more places of the audit log", "likewise"))
         why = "the audit log does not show whose objects they were to; a higher level does"
@@ -227,5 +229,5 @@ def read_log(
     return log
 
 
-def _place(flaw: Flaw) -> str:
+def _render_place(flaw: Flaw) -> str:
     return f"{flaw.file}:{flaw.line}" if flaw.line else str(flaw.file)

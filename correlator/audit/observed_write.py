@@ -1,10 +1,8 @@
-"""Something that the audit log alone shows, and what it means.
+"""A write that only the audit log shows: its meaning, and whether it still matters.
 
-Which sightings still matter beside what was found: drift is about now, a bypass about then.
-
-A write that got past the webhook is told where comparing with Git cannot tell what is left of it.
-Where it can, what is left is told as a difference, with the writer's name, and only once; and where
-every field is back as declared, nothing is left of it.
+A write that bypassed the webhook is a finding of its own where comparing with Git cannot show what
+is left of it. Where it can, what is left is a difference with the writer's name, reported once; and
+where every field is as declared again, nothing is left of it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +22,7 @@ from glasswarden.kube.paths import ROOT, Path, are_nested
 SOURCE: Final = "audit"
 
 
-class Sort(StrEnum):
+class ObservationKind(StrEnum):
     """What kind of thing was seen."""
 
     EMERGENCY = "emergency"
@@ -41,10 +39,10 @@ class Sort(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ObservedWrite:
     """One request that the audit log shows, and that no record speaks of."""
 
-    sort: Sort
+    sort: ObservationKind
     time: datetime
     ref: Ref
     did: str
@@ -65,78 +63,80 @@ class Sighting:
     @property
     def who(self) -> str:
         """Who did it, from where."""
-        posed = f" (posed as by {self.user})" if self.user != self.actor else ""
-        return f"{self.actor}{posed}" + (f" from {self.source}" if self.source else "")
+        impersonator = f" (impersonated by {self.user})" if self.user != self.actor else ""
+        return f"{self.actor}{impersonator}" + (f" from {self.source}" if self.source else "")
 
 
-def finding_of(sighting: Sighting) -> Finding:
-    """Return *sighting* as a finding; what stands there now is told by others."""
+def finding_of(observed: ObservedWrite) -> Finding:
+    """Return *observed* as a finding; what stands there now is told by others."""
     return Finding(
-        sighting.ref,
-        sighting.field,
+        observed.ref,
+        observed.field,
         ABSENT,
         ABSENT,
-        sighting.time,
+        observed.time,
         SOURCE,
-        owner=sighting.owner,
-        verdict=verdict_of(sighting),
-        link=_link_of(sighting),
+        owner=observed.owner,
+        verdict=verdict_of(observed),
+        link=_link_of(observed),
     )
 
 
-def _link_of(sighting: Sighting) -> Link:
+def _link_of(observed: ObservedWrite) -> Link:
     return Link(
         State.UNEXPLAINED,
-        sighting.because or _BECAUSE[sighting.sort],
-        actor=sighting.actor,
-        impersonator=sighting.user if sighting.user != sighting.actor else "",
-        source=sighting.source,
-        time=sighting.time,
-        evidence=(shown_by(sighting.audit_id),),
+        observed.because or _BECAUSE[observed.sort],
+        actor=observed.actor,
+        impersonator=observed.user if observed.user != observed.actor else "",
+        source=observed.source,
+        time=observed.time,
+        evidence=(evidence_of(observed.audit_id),),
     )
 
 
-def shown_by(audit_id: str) -> str:
+def evidence_of(audit_id: str) -> str:
     """Return the evidence that an event of the log is, in the words in which a link tells it."""
     return f"audit event {audit_id} shows the write"
 
 
-def verdict_of(sighting: Sighting) -> Verdict:
-    """Return what *sighting* means, and what to do about it first."""
-    when = time_as_text(sighting.time)
-    told = f"{sighting.who} {sighting.did} at {when}"
+def verdict_of(observed: ObservedWrite) -> Verdict:
+    """Return what *observed* means, and what to do about it first."""
+    when = time_as_text(observed.time)
+    what = f"{observed.who} {observed.did} at {when}"
     return Verdict(
         Class.DESIRED_CONFIGURATION,
-        Cause.CONTROLLER if sighting.by_controller else Cause.PERSON,
-        _RESPONSES[sighting.sort],
-        f"{told}; {sighting.because or _BECAUSE[sighting.sort]}",
-        _verify(sighting),
+        Cause.CONTROLLER if observed.by_controller else Cause.PERSON,
+        _RESPONSES[observed.sort],
+        f"{what}; {observed.because or _BECAUSE[observed.sort]}",
+        _verify(observed),
     )
 
 
 _RESPONSES: Final = {
-    Sort.EMERGENCY: Response.ALERT,
-    Sort.FAILED_OPEN: Response.ALERT,
-    Sort.UNRECORDED: Response.ESCALATE,
-    Sort.GUARD: Response.ESCALATE,
+    ObservationKind.EMERGENCY: Response.ALERT,
+    ObservationKind.FAILED_OPEN: Response.ALERT,
+    ObservationKind.UNRECORDED: Response.ESCALATE,
+    ObservationKind.GUARD: Response.ESCALATE,
 }
 
 _BECAUSE: Final = {
-    Sort.EMERGENCY: "the emergency group is never asked, so there is no record",
-    Sort.FAILED_OPEN: "the webhook did not answer and was passed by, so there is no record",
-    Sort.UNRECORDED: "nobody was asked: the webhook was not registered for it",
-    Sort.GUARD: "this is part of the guard itself",
+    ObservationKind.EMERGENCY: "the emergency group is never asked, so there is no record",
+    ObservationKind.FAILED_OPEN: "the webhook did not answer (failed open), so there is no record",
+    ObservationKind.UNRECORDED: "the webhook was not registered for it, so there is no record",
+    ObservationKind.GUARD: "this is part of the guard itself",
 }
 
 
-def _verify(sighting: Sighting) -> str:
-    if sighting.sort is Sort.GUARD:
+def _verify(observed: ObservedWrite) -> str:
+    if observed.sort is ObservationKind.GUARD:
         return "glasswarden doctor"
-    return kubectl("get", sighting.ref, "-o", "yaml", "--show-managed-fields")
+    return kubectl("get", observed.ref, "-o", "yaml", "--show-managed-fields")
 
 
-def lasting(
-    sightings: Iterable[Sighting], found: Sequence[Finding], is_compared: Callable[[Ref], bool]
+def select_lasting(
+    observed_writes: Iterable[ObservedWrite],
+    found: Sequence[Finding],
+    is_compared: Callable[[Ref], bool],
 ) -> list[Finding]:
     """Return *sightings* as findings, but for those that *found* tells better.
 
@@ -144,30 +144,30 @@ def lasting(
     """
     by_object: dict[tuple[str, ...], list[Finding]] = {}
     for each in found:
-        by_object.setdefault(_place(each.ref), []).append(each)
+        by_object.setdefault(_object_key_of(each.ref), []).append(each)
     return [
         finding_of(each)
-        for each in sightings
-        if _lasts(each, by_object.get(_place(each.ref), []), is_compared)
+        for each in observed_writes
+        if _is_lasting(each, by_object.get(_object_key_of(each.ref), []), is_compared)
     ]
 
 
-def _lasts(
-    sighting: Sighting, found: Sequence[Finding], is_compared: Callable[[Ref], bool]
+def _is_lasting(
+    observed: ObservedWrite, found: Sequence[Finding], is_compared: Callable[[Ref], bool]
 ) -> bool:
-    if sighting.sort is Sort.GUARD:
+    if observed.sort is ObservationKind.GUARD:
         return True  # that somebody touched the guard is worth a look, whatever it looks like now
-    if any(shown_by(sighting.audit_id) in each.link.evidence for each in found if each.link):
+    if any(evidence_of(observed.audit_id) in each.link.evidence for each in found if each.link):
         return False
-    return not is_compared(sighting.ref) or any(_may_be_of(sighting, each) for each in found)
+    return not is_compared(observed.ref) or any(_may_be_of(observed, each) for each in found)
 
 
-def _may_be_of(sighting: Sighting, finding: Finding) -> bool:
-    """Tell whether nobody is known for *finding*, so that it may be what *sighting* left."""
+def _may_be_of(observed: ObservedWrite, finding: Finding) -> bool:
+    """Return whether nobody is known for *finding*, so that it may be what *observed* left."""
     link = finding.link
     is_open = link is None or (link.state is State.UNEXPLAINED and not link.actor)
-    return is_open and are_nested(finding.field, sighting.field)
+    return is_open and are_nested(finding.field, observed.field)
 
 
-def _place(ref: Ref) -> tuple[str, ...]:
+def _object_key_of(ref: Ref) -> tuple[str, ...]:
     return ref.group, ref.kind, ref.namespace, ref.name

@@ -1,14 +1,9 @@
-"""What the audit log shows about the guard itself, event by event. Pure; asks nobody.
+"""What the audit log shows about the guard itself, event by event, in order. Pure.
 
-Events are told in the order in which they happened. Memory grows with the guarded objects that the
-log shows, not with its events.
-
-The times in which the webhook was passed by, or was not there to be asked.
-
-What makes the guard: its registrations, its floor, its programs.
-
-No webhook is ever asked about its own registration: whoever takes it away blinds the guard, and
-only the audit log shows it.
+The guard consists of its registrations, its fallback policy and its programs. No webhook is called
+for its own registration: a change that disables the guard is visible in the audit log only. The
+module also collects the times in which the webhook failed open or was not registered. Memory grows
+with the guarded objects that the log shows, not with its events.
 """
 
 from collections import Counter
@@ -17,7 +12,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, TypeAlias
 
 from correlator.attribution.context import SCALE, Act, Unseen, Way
-from correlator.audit.observed_write import Sighting, Sort
+from correlator.audit.observed_write import ObservationKind, ObservedWrite
 from correlator.audit.writes import (
     WATCHED,
     Subject,
@@ -25,11 +20,11 @@ from correlator.audit.writes import (
     is_stored_write,
     objects_of,
     reference_of,
-    scaled_to,
+    scaled_replicas_of,
     subject_of,
     write_of,
 )
-from glasswarden.audit.event import COMPLETE, Event, Reference, failed_open, records_in
+from glasswarden.audit.event import COMPLETE, Event, Reference, failed_open_webhooks_of, records_in
 from glasswarden.kube.compare import Value, value_at
 from glasswarden.kube.diff import Change, changes
 from glasswarden.kube.objects import Object, Ref, ref_of
@@ -51,23 +46,23 @@ class Outages:
     _away: Unseen | None = None
     _gone: Unseen | None = None
 
-    def failed(self, since: datetime, until: datetime) -> None:
+    def note_failure(self, since: datetime, until: datetime) -> None:
         """Note that the webhook did not answer; until it does, it is one outage."""
         begun = self._away.since if self._away else since.replace(microsecond=0)
         self._away = Unseen(begun, until, FAILED_OPEN)
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """Note that the webhook answered."""
         if self._away is not None:
             self.ended.append(self._away)
             self._away = None
 
-    def deleted(self, time: datetime, by: str) -> None:
+    def note_deletion(self, time: datetime, by: str) -> None:
         """Note that the registration is gone."""
         begun = time.replace(microsecond=0)
         self._gone = Unseen(begun, time, f"the webhook's registration was gone, deleted by {by}")
 
-    def registered(self, time: datetime) -> None:
+    def note_registration(self, time: datetime) -> None:
         """Note that the registration is there again."""
         if self._gone is not None:
             self.ended.append(replace(self._gone, until=time))
@@ -78,7 +73,7 @@ class Outages:
         """Why nobody is asked at present; empty where that is not so."""
         return self._gone.why if self._gone else ""
 
-    def until(self, end: datetime) -> tuple[Unseen, ...]:
+    def outages_until(self, end: datetime) -> tuple[Unseen, ...]:
         """Return all such times, of which the last may go on until *end*."""
         open_ones = [self._away, self._gone and replace(self._gone, until=end)]
         found = [*self.ended, *(each for each in open_ones if each is not None)]
@@ -99,7 +94,7 @@ _NAMES: Final = frozenset({"glasswarden", "glasswarden-floor"})
 _MOST_FIELDS: Final = 3
 
 
-class Blow(NamedTuple):
+class GuardChange(NamedTuple):
     """What a write did to a part of the guard."""
 
     did: str
@@ -120,13 +115,13 @@ def kind_of_part(reference: Reference) -> str | None:
 
 
 @dataclass(slots=True)
-class Parts:
+class GuardParts:
     """The parts of the guard as the log has shown them so far."""
 
     policy: Policy
     _known: dict[Ref, Object] = field(default_factory=dict)
 
-    def take(self, event: Event, kind: str) -> tuple[Ref, Blow] | None:
+    def take(self, event: Event, kind: str) -> tuple[Ref, GuardChange] | None:
         """Return how *event*, about a part of *kind*, weakens the guard; nothing if it does not."""
         reference = reference_of(event)
         if reference.subresource not in ("", SCALE):
@@ -138,14 +133,14 @@ class Parts:
         return (ref, blow) if blow and not self._may(event, ref, blow) else None
 
     def _remember(self, event: Event, ref: Ref) -> None:
-        after = event.answered()
+        after = event.response_body()
         if act_of(event) is Act.DELETE:
             self._known.pop(ref, None)
         elif after is not None and not reference_of(event).subresource:
             self._known[ref] = after
 
-    def _may(self, event: Event, ref: Ref, blow: Blow) -> bool:
-        """Tell whether the guard mends itself, or those do who were given just that to do."""
+    def _may(self, event: Event, ref: Ref, blow: GuardChange) -> bool:
+        """Return whether the guard mends itself, or those do who were given just that to do."""
         name = event.actor.username
         if name.startswith(_ACCOUNTS):
             return True
@@ -157,54 +152,58 @@ class Parts:
         return bool(blow.changed) and self.policy.delegate_of(write) is not None
 
 
-def blow_of(event: Event, kind: str, before: Object | None) -> Blow | None:
+def blow_of(event: Event, kind: str, before: Object | None) -> GuardChange | None:
     """Return how *event* changes a part of *kind*, which was *before*; nothing if it does not.
 
     To make a part is none; of a program only that it is gone, or scaled to nothing, is one.
     """
     act = act_of(event)
     if act is Act.DELETE:
-        return Blow("deleted it", ROOT)
+        return GuardChange("deleted it", ROOT)
     if act is Act.CREATE or kind == "Namespace":
         return None
     if kind in _PROGRAMS.values():
-        return _scaled(event, before)
-    return _changed(before, event.answered())
+        return _find_scaling(event, before)
+    return _find_change(before, event.response_body())
 
 
-def _scaled(event: Event, before: Object | None) -> Blow | None:
+def _find_scaling(event: Event, before: Object | None) -> GuardChange | None:
     was = value_at(before, REPLICAS) if before is not None else None
-    return Blow("scaled it to 0", REPLICAS) if _replicas(event) == 0 and was != 0 else None
+    return (
+        GuardChange("scaled it to 0", REPLICAS) if _replicas_of(event) == 0 and was != 0 else None
+    )
 
 
-def _replicas(event: Event) -> Value:
+def _replicas_of(event: Event) -> Value:
     if reference_of(event).subresource == SCALE:
-        return scaled_to(event)
-    return value_at(event.answered() or event.sent(), REPLICAS)
+        return scaled_replicas_of(event)
+    return value_at(event.response_body() or event.request_body(), REPLICAS)
 
 
-def _changed(before: Object | None, after: Object | None) -> Blow | None:
+def _find_change(before: Object | None, after: Object | None) -> GuardChange | None:
     if before is None or after is None:
-        return Blow("changed it", ROOT)
+        return GuardChange("changed it", ROOT)
     changed = tuple(changes(before, after))
     if not changed:
         return None
     fields = [str(change.path) for change in changed[:_MOST_FIELDS]]
     more = len(changed) - len(fields)
     told = ", ".join(fields) + (f" and {more} more" if more else "")
-    return Blow(f"changed {told} of it", changed[0].path if len(changed) == 1 else ROOT, changed)
+    return GuardChange(
+        f"changed {told} of it", changed[0].path if len(changed) == 1 else ROOT, changed
+    )
 
 
 MOST_SUBJECTS: Final = 100_000
 """Guarded objects that are remembered; those written to least recently are forgotten first."""
 
-_Place: TypeAlias = tuple[str, str, str, str]
+_ObjectKey: TypeAlias = tuple[str, str, str, str]
 
 _KUBERNETES: Final = names_of(KUBERNETES.actors)
 _SORTS: Final = {
-    Way.EMERGENCY: Sort.EMERGENCY,
-    Way.FAILED_OPEN: Sort.FAILED_OPEN,
-    Way.UNRECORDED: Sort.UNRECORDED,
+    Way.EMERGENCY: ObservationKind.EMERGENCY,
+    Way.FAILED_OPEN: ObservationKind.FAILED_OPEN,
+    Way.UNRECORDED: ObservationKind.UNRECORDED,
 }
 _UNSHOWN: Final = {
     Way.EMERGENCY: "writes of the emergency group",
@@ -224,31 +223,31 @@ class Watch:
     """What was seen so far."""
 
     policy: Policy
-    sightings: list[Sighting] = field(default_factory=list)
+    observed_writes: list[ObservedWrite] = field(default_factory=list)
     untold: Counter[str] = field(default_factory=Counter)
     """Writes of which the log does not show whose objects they were to, by what they are."""
     since: datetime | None = None
     until: datetime | None = None
     """The time that the log covers."""
 
-    _subjects: dict[_Place, Subject] = field(default_factory=dict)
-    _parts: Parts = field(init=False)
+    _subjects: dict[_ObjectKey, Subject] = field(default_factory=dict)
+    _parts: GuardParts = field(init=False)
     _outages: Outages = field(default_factory=Outages)
     _seen: set[tuple[str, Ref]] = field(default_factory=set)
     _records: bool = False
     """Whether the webhook is known to have been registered by now."""
 
     def __post_init__(self) -> None:
-        self._parts = Parts(self.policy)
+        self._parts = GuardParts(self.policy)
 
     @property
     def unseen(self) -> tuple[Unseen, ...]:
         """The times in which writes may have passed without a record."""
-        return self._outages.until(self.until) if self.until else ()
+        return self._outages.outages_until(self.until) if self.until else ()
 
     def forget(self, before: datetime) -> None:
         """Let go of what was seen before that time."""
-        self.sightings = [each for each in self.sightings if each.time >= before]
+        self.observed_writes = [each for each in self.observed_writes if each.time >= before]
 
     def take(self, event: Event) -> Way | None:
         """Look at *event*; return the way that its write took, none if nothing was stored."""
@@ -257,9 +256,9 @@ class Watch:
         self._cover(event.request_received_timestamp, event.stage_timestamp)
         if any(records_in(event)):
             self._records = True
-            self._outages.answered()
-        if failed_open(event):
-            self._outages.failed(event.request_received_timestamp, event.stage_timestamp)
+            self._outages.note_answer()
+        if failed_open_webhooks_of(event):
+            self._outages.note_failure(event.request_received_timestamp, event.stage_timestamp)
         if not is_stored_write(event):
             return None
         if kind := kind_of_part(reference_of(event)):
@@ -272,21 +271,21 @@ class Watch:
 
     def _take_write(self, event: Event) -> Way:
         if reference_of(event).subresource not in WATCHED:
-            return self._way(event, None)
-        ways = [self._judge(event, subject) for subject in self._touched(event)]
-        self._remember(event)
+            return self._way_of(event, None)
+        ways = [self._judge(event, subject) for subject in self._subjects_of(event)]
+        self._remember_objects(event)
         return ways[0] if ways else self._judge(event, None)
 
-    def _touched(self, event: Event) -> list[Subject]:
+    def _subjects_of(self, event: Event) -> list[Subject]:
         """Return what was written to, by what it was before; nothing where the log has no idea."""
-        if known := self._subjects.get(_place(event)):
+        if known := self._subjects.get(_key_of(event)):
             return [known]
         return [subject_of(each, self.policy) for each in objects_of(event)]
 
-    def _way(self, event: Event, decision: Decision | None) -> Way:
+    def _way_of(self, event: Event, decision: Decision | None) -> Way:
         if any(records_in(event)):
             return Way.RECORDED
-        if failed_open(event):
+        if failed_open_webhooks_of(event):
             return Way.FAILED_OPEN
         if self.policy.document.emergency_group in event.actor.groups:
             return Way.EMERGENCY
@@ -304,39 +303,41 @@ class Watch:
         return untold and any(name in each for each in self.policy.controllers.values())
 
     def _judge(self, event: Event, subject: Subject | None) -> Way:
-        decision = self._decision(event, subject) if subject else None
-        way = self._way(event, decision)
+        decision = self._decide(event, subject) if subject else None
+        way = self._way_of(event, decision)
         if way in (Way.RECORDED, Way.TRUSTED) or not self._is_asked_about(event, way):
             return way
         if subject is None or decision is None:
             self.untold[_UNSHOWN[way]] += 1
-        elif self._guards(subject) and (decision.recorded or way is not Way.UNRECORDED):
-            self._see(_SORTS[way], event, subject)
+        elif self._is_guarded(subject) and (decision.recorded or way is not Way.UNRECORDED):
+            self._observe(_SORTS[way], event, subject)
         return way
 
-    def _decision(self, event: Event, subject: Subject) -> Decision:
+    def _decide(self, event: Event, subject: Subject) -> Decision:
         write = write_of(event, subject)
         return decide(Case(write, self.policy, event.request_received_timestamp))
 
     def _is_asked_about(self, event: Event, way: Way) -> bool:
-        """Tell whether the webhook should know of it: it is there, and has a say in that place."""
+        """Return whether the webhook should know of it: registered, and guarding that namespace."""
         if reference_of(event).namespace in EXEMPT_NAMESPACES:
             return False
         return way is not Way.UNRECORDED or self._records
 
-    def _guards(self, subject: Subject) -> bool:
+    def _is_guarded(self, subject: Subject) -> bool:
         reserved = subject.ref.namespace in self.policy.reserved and not subject.controlled
         return subject.owner is not None or reserved
 
-    def _see(self, sort: Sort, event: Event, subject: Subject, blow: Blow | None = None) -> None:
+    def _observe(
+        self, sort: ObservationKind, event: Event, subject: Subject, blow: GuardChange | None = None
+    ) -> None:
         """Keep what was seen, once: a copy of a log may be read beside it."""
         if (event.audit_id, subject.ref) in self._seen:
             return
         self._seen.add((event.audit_id, subject.ref))
-        did, where = (blow.did, blow.field) if blow else _done(event)
+        did, where = (blow.did, blow.field) if blow else _describe_write(event)
         actor = event.actor.username
-        self.sightings.append(
-            Sighting(
+        self.observed_writes.append(
+            ObservedWrite(
                 sort=sort,
                 time=event.request_received_timestamp,
                 ref=subject.ref,
@@ -348,14 +349,14 @@ class Watch:
                 audit_id=event.audit_id,
                 owner=subject.owner,
                 field=where,
-                because=self._outages.gone if sort is Sort.UNRECORDED else "",
+                because=self._outages.gone if sort is ObservationKind.UNRECORDED else "",
                 by_controller=any(actor in each for each in self.policy.controllers.values()),
             )
         )
 
-    def _remember(self, event: Event) -> None:
+    def _remember_objects(self, event: Event) -> None:
         """Keep what is guarded, for the events that do not show it."""
-        place = _place(event)
+        place = _key_of(event)
         if reference_of(event).subresource:
             return
         if act_of(event) is Act.DELETE:
@@ -364,7 +365,7 @@ class Watch:
         for each in objects_of(event):
             subject = subject_of(each, self.policy)
             self._subjects.pop(place, None)
-            if self._guards(subject):
+            if self._is_guarded(subject):
                 self._subjects[place] = subject
         if len(self._subjects) > MOST_SUBJECTS:
             self._subjects.pop(next(iter(self._subjects)))
@@ -373,28 +374,28 @@ class Watch:
         """Look at a write to a part of the guard."""
         if (struck := self._parts.take(event, kind)) is not None:
             ref, blow = struck
-            self._see(Sort.GUARD, event, Subject(ref), blow)
+            self._observe(ObservationKind.GUARD, event, Subject(ref), blow)
         if reference_of(event).resource == VALIDATING:
             self._note_registration(event)
-        return self._way(event, None)
+        return self._way_of(event, None)
 
     def _note_registration(self, event: Event) -> None:
         if act_of(event) is Act.DELETE:
-            self._outages.deleted(event.request_received_timestamp, event.actor.username)
+            self._outages.note_deletion(event.request_received_timestamp, event.actor.username)
         else:
             self._records = True
-            self._outages.registered(event.stage_timestamp)
+            self._outages.note_registration(event.stage_timestamp)
 
 
-def _done(event: Event) -> tuple[str, Path]:
+def _describe_write(event: Event) -> tuple[str, Path]:
     """Return what was done, and to which field where that is sure."""
     if reference_of(event).subresource != SCALE:
         return _DONE[act_of(event)], ROOT
-    replicas = scaled_to(event)
+    replicas = scaled_replicas_of(event)
     return ("scaled it" if replicas is None else f"scaled it to {replicas}"), REPLICAS
 
 
-def _place(event: Event) -> _Place:
+def _key_of(event: Event) -> _ObjectKey:
     reference = reference_of(event)
     name = reference.name or next((ref_of(each).name for each in objects_of(event)), "")
     return reference.api_group, reference.resource, reference.namespace, name

@@ -1,7 +1,4 @@
-"""From an event to the write that the API server stored.
-
-What a write was done to, as far as the rules ask.
-"""
+"""From an audit event to the write that the API server stored, and the object that it was about."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,7 +33,7 @@ _CREATED: Final = 201
 
 
 def is_stored_write(event: Event) -> bool:
-    """Tell whether *event* is of a write that was stored: complete, granted, and no dry run."""
+    """Return whether *event* is of a write that was stored: complete, granted, and no dry run."""
     return (
         event.stage == COMPLETE
         and event.verb in _ACTS
@@ -58,19 +55,19 @@ def reference_of(event: Event) -> Reference:
     return event.object_ref or Reference()
 
 
-def scaled_to(event: Event) -> int | None:
+def scaled_replicas_of(event: Event) -> int | None:
     """Return the replicas that *event*, about a Scale, asked for; none where it is not shown."""
-    after = event.answered()
-    shown = event.sent() if after is None else after
+    after = event.response_body()
+    shown = event.request_body() if after is None else after
     spec = shown.get("spec") if isinstance(shown, dict) else None
     # Zero is what a Scale says by saying nothing.
     replicas = spec.get("replicas", 0) if isinstance(spec, dict) else None
     return replicas if isinstance(replicas, int) else None
 
 
-def audited(event: Event, way: Way) -> AuditedWrite:
+def audited_write_of(event: Event, way: Way) -> AuditedWrite:
     """Return the write of *event*, which took *way*."""
-    sent = event.sent()
+    sent = event.request_body()
     return AuditedWrite(
         audit_id=event.audit_id,
         received=event.request_received_timestamp,
@@ -85,16 +82,16 @@ def audited(event: Event, way: Way) -> AuditedWrite:
         subresource=reference_of(event).subresource,
         uid=event.uid,
         sent=ABSENT if sent is None else sent,
-        after=_after(event),
+        after=_object_after(event),
         records=tuple(record for record, _ in records_in(event)),
     )
 
 
-def _after(event: Event) -> Object | None:
+def _object_after(event: Event) -> Object | None:
     if reference_of(event).subresource != SCALE:
-        return event.answered()
+        return event.response_body()
     # A Scale holds nothing else, so what was asked for is what was stored.
-    replicas = scaled_to(event)
+    replicas = scaled_replicas_of(event)
     return None if replicas is None else {"spec": {"replicas": replicas}}
 
 
@@ -146,11 +143,11 @@ def write_of(event: Event, subject: Subject) -> Write:
         labels=subject.labels,
         terminating=subject.terminating,
         controlled=subject.controlled,
-        changes=tuple(_changes(event)),
+        changes=tuple(_changes_of(event)),
     )
 
 
-def _changes(event: Event) -> Iterator[Change]:
+def _changes_of(event: Event) -> Iterator[Change]:
     """Yield a change at every field that managedFields put down to the writer in that second.
 
     What stands there does not matter, that something does: a change of nothing covers anything.
@@ -159,7 +156,7 @@ def _changes(event: Event) -> Iterator[Change]:
         yield Change(REPLICAS, ABSENT, None, event.manager)
         return
     begin = event.request_received_timestamp.replace(microsecond=0)
-    for entry in entries_of(event.answered()):
+    for entry in entries_of(event.response_body()):
         if entry.manager == event.manager and _is_within(entry.time, begin, event.stage_timestamp):
             for path in owned_paths(entry.fields):
                 if not _is_noise(path):
@@ -186,7 +183,7 @@ def _is_noise(path: Path) -> bool:
 
 def objects_of(event: Event) -> list[Object]:
     """Return the objects that *event* shows as answered: one, or those of a collection."""
-    answered = event.answered()
+    answered = event.response_body()
     if answered is None or reference_of(event).subresource == SCALE:
         return []
     items = answered.get("items")

@@ -1,4 +1,4 @@
-"""From a report to what is wanted back in Git, and what is not, and why."""
+"""From a report to the fields that are to be backported, and the reasons for those that are not."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _RESTARTED: Final = path_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Selection:
     """What to write back."""
 
     wanted: tuple[Wanted, ...]
@@ -30,22 +30,22 @@ class Chosen:
     """How many of the changed fields are no longer live."""
 
 
-def chosen_of(report: Report, live: Lookup, policy: Policy) -> Chosen:
+def chosen_of(report: Report, live: Lookup, policy: Policy) -> Selection:
     """Return what *report* says was changed, is live still, and may be written."""
     wanted: list[Wanted] = []
     unplaced: list[Unplaced] = []
     gone = 0
-    for each in _distinct(_candidates(report, live, policy)):
+    for each in _keep_last(_select(report, live, policy)):
         if isinstance(each, Wanted):
             wanted.append(each)
         elif isinstance(each, Unplaced):
             unplaced.append(each)
         else:
             gone += 1
-    return Chosen(tuple(wanted), tuple(unplaced), gone)
+    return Selection(tuple(wanted), tuple(unplaced), gone)
 
 
-def _distinct(found: Iterator[Wanted | Unplaced | None]) -> list[Wanted | Unplaced | None]:
+def _keep_last(found: Iterator[Wanted | Unplaced | None]) -> list[Wanted | Unplaced | None]:
     """Return *found* with each field once: the last word on it counts."""
     by_field: dict[object, Wanted | Unplaced | None] = {}
     for number, each in enumerate(found):
@@ -56,22 +56,22 @@ def _distinct(found: Iterator[Wanted | Unplaced | None]) -> list[Wanted | Unplac
     return list(by_field.values())
 
 
-def _candidates(report: Report, live: Lookup, policy: Policy) -> Iterator[Wanted | Unplaced | None]:
+def _select(report: Report, live: Lookup, policy: Policy) -> Iterator[Wanted | Unplaced | None]:
     for write in report.admitted:
         if write.subresource == "status":
             continue
         if write.operation in {"DELETE", "CREATE"}:
-            yield _whole(write, live)
+            yield _select_object(write, live)
             continue
         for change in write.changes:
             if not change.superseded:
-                yield _field(write, change, live, policy)
+                yield _select_field(write, change, live, policy)
         if write.unlisted:
             more = f"{write.unlisted} more fields than a record lists were changed with it"
             yield Unplaced(_new(write, "/"), f"{more}: glasswarden drift shows them")
 
 
-def _whole(write: Write, live: Lookup) -> Wanted | Unplaced | None:
+def _select_object(write: Write, live: Lookup) -> Wanted | Unplaced | None:
     """Return what to do about an object that was created or deleted by hand."""
     wanted = _new(write, "/")
     try:
@@ -87,7 +87,9 @@ def _whole(write: Write, live: Lookup) -> Wanted | Unplaced | None:
     )
 
 
-def _field(write: Write, change: Change, live: Lookup, policy: Policy) -> Wanted | Unplaced | None:
+def _select_field(
+    write: Write, change: Change, live: Lookup, policy: Policy
+) -> Wanted | Unplaced | None:
     wanted = _new(write, change.path)
     if change.live is Answer.NO:
         return None
@@ -108,7 +110,7 @@ def _new(write: Write, path: str, live: Object | None = None) -> Wanted:
     field = parse_path(path)
     value = ABSENT if live is None or field == ROOT else value_at(live, field)
     return Wanted(
-        _ref(write.subject),
+        _ref_of(write.subject),
         field,
         value,
         live,
@@ -118,7 +120,7 @@ def _new(write: Write, path: str, live: Object | None = None) -> Wanted:
     )
 
 
-def _ref(subject: Subject) -> Ref:
+def _ref_of(subject: Subject) -> Ref:
     return Ref(subject.group, subject.version, subject.kind, subject.namespace, subject.name)
 
 

@@ -1,4 +1,4 @@
-"""Why something is not written back."""
+"""Why something cannot be backported."""
 
 
 class CannotEdit(Exception):

@@ -1,9 +1,4 @@
-"""What is to be written back: a field as it is live, or an object that is gone.
-
-A place where a field could be declared, tried out on a copy of the files.
-
-The files of a repository, as they are and as they would be. Pure: reading is somebody else's.
-"""
+"""The values of a backport: the wanted field, a candidate for its place, and the files. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,7 +41,7 @@ class Wanted:
         return f"{self.ref}" if self.path == ROOT else f"{self.ref} {self.path}"
 
 
-def declared_as(ref: Ref, manifests: Sequence[Object], refs: Sequence[Ref]) -> Object | None:
+def find_declaring(ref: Ref, manifests: Sequence[Object], refs: Sequence[Ref]) -> Object | None:
     """Return which of *manifests*, whose names are *refs*, declares *ref*.
 
     A manifest may leave its namespace to whoever applies it; one that names it counts first.
@@ -76,14 +71,14 @@ class Tree:
         """Return the text of *path*, none where there is no such file of text."""
         return self.edits[path] if path in self.edits else self.source.get(path)
 
-    def text(self, path: str) -> str:
+    def read_text(self, path: str) -> str:
         """Return the text of *path*, or raise `CannotPlace`."""
         found = self.read(path)
         if found is None:
             raise CannotPlace(f"{path} cannot be read")
         return found
 
-    def edited(self, path: str, text: str | None) -> "Tree":
+    def with_text(self, path: str, text: str | None) -> "Tree":
         """Return the tree with *text* in *path*."""
         return replace(self, edits={**self.edits, path: text})
 
@@ -96,7 +91,7 @@ class Tree:
                 yield path
 
     def has(self, path: str) -> bool:
-        """Tell whether there is a file *path*."""
+        """Return whether there is a file *path*."""
         return path in self.edits or path in self.source
 
     @property
@@ -105,17 +100,17 @@ class Tree:
         pairs = {path: (self.source.get(path), new) for path, new in sorted(self.edits.items())}
         return {path: (old, new) for path, (old, new) in pairs.items() if old != new}
 
-    def kustomization(self, folder: str) -> str | None:
+    def find_kustomization(self, folder: str) -> str | None:
         """Return the file that makes *folder* one for Kustomize."""
-        names = (joined(folder, name) for name in KUSTOMIZATIONS)
+        names = (join_paths(folder, name) for name in KUSTOMIZATIONS)
         return next((path for path in names if self.has(path)), None)
 
     def is_chart(self, folder: str) -> bool:
-        """Tell whether *folder* is a Helm chart."""
-        return self.has(joined(folder, CHART))
+        """Return whether *folder* is a Helm chart."""
+        return self.has(join_paths(folder, CHART))
 
 
-def joined(folder: str, path: str) -> str:
+def join_paths(folder: str, path: str) -> str:
     """Return *path*, which is relative to *folder*, from the root; nothing leads out of that."""
     parts: list[str] = []
     for part in (PurePosixPath(folder) / path).parts:
@@ -143,12 +138,12 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Rejected:
     """A place that is the right one, and why it cannot be used."""
 
     where: str
     why: str
 
 
-Candidates: TypeAlias = Iterator[Candidate | Refused]
+Candidates: TypeAlias = Iterator[Candidate | Rejected]
 """Best first."""

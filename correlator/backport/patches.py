@@ -1,7 +1,4 @@
-"""Patches of an overlay: strategic merge and JSON 6902, in a file of their own or in line.
-
-One kustomization: its file, what it says, and the same file saying something else.
-"""
+"""Kustomizations and their patches: strategic merge and JSON 6902, in separate files or inline."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,21 +9,21 @@ from correlator.backport.edit import (
     Steps,
     found_at,
     location_of,
-    rewritten,
+    rewrite_document,
+    set_value,
     value_of,
-    with_value,
 )
 from correlator.backport.errors import CannotEdit, CannotPlace
 from correlator.backport.model import (
     Candidate,
     Candidates,
-    Refused,
+    Rejected,
     Tree,
     Wanted,
     folder_of,
-    joined,
+    join_paths,
 )
-from correlator.backport.yaml_text import block_lines, pieces_of
+from correlator.backport.yaml_text import pieces_of, render_block
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import Index, Key, Member, Order, Select
@@ -46,28 +43,28 @@ class Kustomization:
         """Its folder."""
         return folder_of(self.path)
 
-    def listed(self, key: str) -> list[Any]:
+    def list_of(self, key: str) -> list[Any]:
         """Return the list under *key*, empty where there is none."""
         found = self.says.get(key)
         return found if isinstance(found, list) else []
 
-    def saying(self, key: str, value: Any) -> Tree:  # noqa: ANN401 - any JSON value
+    def with_key(self, key: str, value: Any) -> Tree:  # noqa: ANN401 - any JSON value
         """Return the tree with *value* under *key* here, or raise `CannotEdit`."""
-        text = self.tree.text(self.path)
-        return self.tree.edited(
-            self.path, rewritten(text, self.document, {**self.says, key: value})
+        text = self.tree.read_text(self.path)
+        return self.tree.with_text(
+            self.path, rewrite_document(text, self.document, {**self.says, key: value})
         )
 
     def with_item(self, key: str, position: int, item: Any) -> Tree:  # noqa: ANN401
         """Return the tree with *item* at *position* of the list under *key*."""
-        items = list(self.listed(key))
+        items = list(self.list_of(key))
         items[position : position + 1] = [item]
-        return self.saying(key, items)
+        return self.with_key(key, items)
 
 
 def kustomization_in(tree: Tree, folder: str) -> Kustomization | None:
     """Return the kustomization in *folder*, none where there is none that can be read."""
-    path = tree.kustomization(folder)
+    path = tree.find_kustomization(folder)
     text = tree.read(path) if path else None
     if path is None or text is None:
         return None
@@ -81,7 +78,7 @@ def kustomization_in(tree: Tree, folder: str) -> Kustomization | None:
     return None
 
 
-def owned_by(tree: Tree, folder: str) -> Iterator[Kustomization]:
+def kustomizations_in(tree: Tree, folder: str) -> Iterator[Kustomization]:
     """Yield the kustomization in *folder*, then those that it takes in from folders below it.
 
     A base beside it may be shared with other overlays, and is never one of its own.
@@ -96,8 +93,8 @@ def owned_by(tree: Tree, folder: str) -> Iterator[Kustomization]:
         seen.add(at)
         yield found
         pending += [
-            joined(at, each)
-            for each in (*found.listed("resources"), *found.listed("components"))
+            join_paths(at, each)
+            for each in (*found.list_of("resources"), *found.list_of("components"))
             if isinstance(each, str) and "://" not in each and ".." not in each.split("/")
         ]
 
@@ -124,11 +121,11 @@ class Patch:
         """The place, for people."""
         return self.file or f"{self.owner.path}, {self.key}[{self.position}]"
 
-    def saying(self, text: str) -> Tree:
+    def with_text(self, text: str) -> Tree:
         """Return the tree with *text* for this patch."""
         if self.file:
-            return self.owner.tree.edited(self.file, text)
-        item = self.owner.listed(self.key)[self.position]
+            return self.owner.tree.with_text(self.file, text)
+        item = self.owner.list_of(self.key)[self.position]
         new: Any = {**item, "patch": text} if isinstance(item, dict) else text
         return self.owner.with_item(self.key, self.position, new)
 
@@ -136,7 +133,7 @@ class Patch:
 def patches_of(owner: Kustomization) -> Iterator[Patch]:
     """Yield the patches that *owner* lists; what cannot be read is passed over."""
     for key in ("patches", _OLD_MERGE, _OLD_JSON):
-        for position, item in enumerate(owner.listed(key)):
+        for position, item in enumerate(owner.list_of(key)):
             if isinstance(item, str):
                 item = {"patch": item} if "\n" in item else {"path": item}  # noqa: PLW2901
             if not isinstance(item, dict):
@@ -146,77 +143,77 @@ def patches_of(owner: Kustomization) -> Iterator[Patch]:
             if isinstance(inline, str):
                 yield Patch(owner, key, position, inline, "", target)
             elif isinstance(path, str):
-                file = joined(owner.folder, path)
+                file = join_paths(owner.folder, path)
                 text = owner.tree.read(file)
                 if text is not None:
                     yield Patch(owner, key, position, text, file, target)
 
 
-def declaring(patch: Patch, wanted: Wanted, declared: Object) -> Candidates:
+def find_declaring_patch(patch: Patch, wanted: Wanted, declared: Object) -> Candidates:
     """Yield *patch* with the field as wanted, where it says something about that field already."""
-    for index, value in _documents(patch.text):
+    for index, value in _split_documents(patch.text):
         if isinstance(value, list):
-            yield from _in_operations(patch, index, value, wanted, declared)
+            yield from _edit_operations(patch, index, value, wanted, declared)
         elif is_about(value, patch.target, wanted):
             if found_at(value, wanted.steps) is ABSENT:
                 continue
-            yield from _tried(
-                patch, index, with_value(value, wanted.steps, wanted.value, wanted.live or {})
+            yield from _try_patch(
+                patch, index, set_value(value, wanted.steps, wanted.value, wanted.live or {})
             )
             if wanted.value is ABSENT:
-                yield from _tried(patch, index, merging(value, wanted))
+                yield from _try_patch(patch, index, merge_patch(value, wanted))
 
 
-def extending(patch: Patch, wanted: Wanted) -> Candidates:
+def extend_patch(patch: Patch, wanted: Wanted) -> Candidates:
     """Yield *patch* with the field added, where it is about the object."""
-    for index, value in _documents(patch.text):
+    for index, value in _split_documents(patch.text):
         if isinstance(value, dict) and is_about(value, patch.target, wanted):
             try:
-                yield from _tried(patch, index, merging(value, wanted))
+                yield from _try_patch(patch, index, merge_patch(value, wanted))
             except CannotPlace as error:
-                yield Refused(patch.where, str(error))
+                yield Rejected(patch.where, str(error))
 
 
 def new_patches(owner: Kustomization, wanted: Wanted, declared: Object) -> Candidates:
     """Yield *owner* with a new patch: strategic merge where that can say it, else JSON 6902."""
-    name = original_name(owner, wanted.ref.name)
+    name = original_name_of(owner, wanted.ref.name)
     head = {"apiVersion": declared.get("apiVersion"), "kind": wanted.ref.kind}
     places: list[Object] = [{"name": name}, {"name": name, "namespace": wanted.ref.namespace}]
     for metadata in places if wanted.ref.namespace else places[:1]:
         try:
-            document = merging({**head, "metadata": metadata}, wanted)
+            document = merge_patch({**head, "metadata": metadata}, wanted)
         except CannotPlace:
             break
-        yield from _listed(owner, wanted, document, {})
+        yield from _list_patch(owner, wanted, document, {})
     try:
         operation = operation_for(declared, wanted)
     except CannotPlace as error:
-        yield Refused(owner.path, str(error))
+        yield Rejected(owner.path, str(error))
         return
     target = {"group": wanted.ref.group, "kind": wanted.ref.kind, "name": name}
     target = {key: each for key, each in target.items() if each}
-    yield from _listed(owner, wanted, [operation], {"target": target})
+    yield from _list_patch(owner, wanted, [operation], {"target": target})
 
 
-def _listed(owner: Kustomization, wanted: Wanted, document: Any, more: Object) -> Candidates:  # noqa: ANN401
-    file = _free_name(owner, wanted)
-    text = "\n".join(block_lines(document, 2, 2)) + "\n"
+def _list_patch(owner: Kustomization, wanted: Wanted, document: Any, more: Object) -> Candidates:  # noqa: ANN401
+    file = _find_free_name(owner, wanted)
+    text = "\n".join(render_block(document, 2, 2)) + "\n"
     try:
-        tree = owner.saying("patches", [*owner.listed("patches"), {"path": file, **more}])
+        tree = owner.with_key("patches", [*owner.list_of("patches"), {"path": file, **more}])
     except CannotEdit as error:
-        yield Refused(owner.path, str(error))
+        yield Rejected(owner.path, str(error))
         return
-    path = joined(owner.folder, file)
-    yield Candidate(tree.edited(path, text), f"{path} (new)")
+    path = join_paths(owner.folder, file)
+    yield Candidate(tree.with_text(path, text), f"{path} (new)")
 
 
-def _free_name(owner: Kustomization, wanted: Wanted) -> str:
+def _find_free_name(owner: Kustomization, wanted: Wanted) -> str:
     stem = f"{wanted.ref.kind.lower()}-{wanted.ref.name}".replace(":", "-")
     names = [f"{stem}.patch.yaml", *(f"{stem}.{n}.patch.yaml" for n in range(2, 100))]
-    return next(name for name in names if not owner.tree.has(joined(owner.folder, name)))
+    return next(name for name in names if not owner.tree.has(join_paths(owner.folder, name)))
 
 
-def original_name(owner: Kustomization, name: str) -> str:
+def original_name_of(owner: Kustomization, name: str) -> str:
     """Return what *name* was before *owner* put its prefix and suffix on."""
     prefix, suffix = (owner.says.get(key) for key in ("namePrefix", "nameSuffix"))
     name = name.removeprefix(prefix) if isinstance(prefix, str) else name
@@ -224,7 +221,7 @@ def original_name(owner: Kustomization, name: str) -> str:
 
 
 def is_about(value: Any, target: Object, wanted: Wanted) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell whether a merge patch may be for the object; its rendering tells for sure."""
+    """Return whether a merge patch may be for the object; its rendering tells for sure."""
     if not isinstance(value, dict):
         return False
     ref = ref_of(value)
@@ -234,23 +231,23 @@ def is_about(value: Any, target: Object, wanted: Wanted) -> bool:  # noqa: ANN40
     return kind == wanted.ref.kind and name in wanted.ref.name and bool(name) and not is_whole
 
 
-def merging(document: Object, wanted: Wanted) -> Object:
+def merge_patch(document: Object, wanted: Wanted) -> Object:
     """Return the merge patch *document* with the field as wanted, or raise `CannotPlace`."""
     if wanted.is_deletion:
         return {**document, **_DELETE}
-    steps, value = _as_merged(wanted)
+    steps, value = _merge_step_of(wanted)
     if value is not ABSENT:
-        merged = with_value(document, steps, value)
+        merged = set_value(document, steps, value)
     elif isinstance(steps[-1], Key):
-        merged = with_value(document, steps, None)
+        merged = set_value(document, steps, None)
     elif isinstance(steps[-1], Select):
-        merged = with_value(document, steps, {**dict(steps[-1].keys), **_DELETE})
+        merged = set_value(document, steps, {**dict(steps[-1].keys), **_DELETE})
     else:
         raise CannotPlace("a merge patch cannot take a value out of a list")
     return dict(merged)
 
 
-def _as_merged(wanted: Wanted) -> tuple[Steps, Value]:
+def _merge_step_of(wanted: Wanted) -> tuple[Steps, Value]:
     """Return how a merge patch goes: a list without merge keys is replaced as a whole."""
     steps = wanted.steps
     for depth, step in enumerate(steps):
@@ -275,7 +272,7 @@ def operation_for(declared: Object, wanted: Wanted) -> Object:
     around = found_at(declared, steps[:depth])
     live = found_at(wanted.live or {}, steps[:depth])
     above = location_of(declared, steps[:depth]) or ()
-    made = with_value(around, steps[depth:], wanted.value, live)
+    made = set_value(around, steps[depth:], wanted.value, live)
     if isinstance(made, list):
         position = next((i for i, each in enumerate(around) if each != made[i]), len(around))
         return {"op": "add", "path": pointer_of((*above, position)), "value": made[position]}
@@ -289,7 +286,7 @@ def pointer_of(at: Location) -> str:
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in at)
 
 
-def _location(pointer: Any, declared: Object) -> Location | None:  # noqa: ANN401 - any JSON value
+def _location_of(pointer: Any, declared: Object) -> Location | None:  # noqa: ANN401 - any JSON value
     """Return where *pointer* leads in *declared*."""
     at: list[str | int] = []
     value: Value = declared
@@ -304,7 +301,7 @@ def _location(pointer: Any, declared: Object) -> Location | None:  # noqa: ANN40
     return tuple(at)
 
 
-def _in_operations(
+def _edit_operations(
     patch: Patch, index: int, operations: list[Any], wanted: Wanted, declared: Object
 ) -> Candidates:
     """Yield the patch with the operation changed that sets the field, or something around it."""
@@ -312,19 +309,23 @@ def _in_operations(
     if asked is None:
         return
     for position, each in enumerate(operations):
-        at = _location(each.get("path"), declared) if isinstance(each, dict) else None
+        at = _location_of(each.get("path"), declared) if isinstance(each, dict) else None
         if at is None or "value" not in each or asked[: len(at)] != at:
             continue
-        inside = with_value(each["value"], wanted.steps[len(at) :], wanted.value, ABSENT)
-        new = [*operations[:position], *_changed(each, inside), *operations[position + 1 :]]
-        yield from _tried(patch, index, new)
+        inside = set_value(each["value"], wanted.steps[len(at) :], wanted.value, ABSENT)
+        new = [
+            *operations[:position],
+            *_change_operation(each, inside),
+            *operations[position + 1 :],
+        ]
+        yield from _try_patch(patch, index, new)
 
 
-def _changed(operation: Object, value: Value) -> list[Object]:
+def _change_operation(operation: Object, value: Value) -> list[Object]:
     return [] if value is ABSENT else [{**operation, "value": value}]
 
 
-def _documents(text: str) -> Iterator[tuple[int, Any]]:
+def _split_documents(text: str) -> Iterator[tuple[int, Any]]:
     for index, piece in enumerate(pieces_of(text)):
         try:
             yield index, value_of(piece)
@@ -332,8 +333,8 @@ def _documents(text: str) -> Iterator[tuple[int, Any]]:
             continue
 
 
-def _tried(patch: Patch, index: int, value: Any) -> Candidates:  # noqa: ANN401 - any JSON value
+def _try_patch(patch: Patch, index: int, value: Any) -> Candidates:  # noqa: ANN401 - any JSON value
     try:
-        yield Candidate(patch.saying(rewritten(patch.text, index, value)), patch.where)
+        yield Candidate(patch.with_text(rewrite_document(patch.text, index, value)), patch.where)
     except (CannotEdit, CannotPlace) as error:
-        yield Refused(patch.where, str(error))
+        yield Rejected(patch.where, str(error))

@@ -1,28 +1,28 @@
-"""The candidate that renders to exactly what is live, or why there is none.
+"""The choice of a candidate: the first that renders to exactly what is live, or why none does.
 
-Pure but for the rendering, which is handed in. A candidate counts only if the field has its live
-value once the files are rendered again, and nothing else has changed at all, other than fields that
-are wanted too and got their live values with it.
+Pure except for the rendering, which is passed in. A candidate counts only if the field has its live
+value once the files are rendered again, and nothing else has changed, other than fields that are
+wanted too and got their live values with it.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from correlator.backport.edit import found_at, location_of, with_value
+from correlator.backport.edit import found_at, location_of, set_value
 from correlator.backport.errors import CannotPlace
-from correlator.backport.helm import Chart, chart_candidates
-from correlator.backport.kustomize import overlay_candidates
+from correlator.backport.helm import Chart, find_chart_candidates
+from correlator.backport.kustomize import find_overlay_candidates
 from correlator.backport.model import (
     Candidate,
     Candidates,
-    Refused,
+    Rejected,
     Tree,
     Wanted,
-    declared_as,
+    find_declaring,
     folder_of,
 )
-from correlator.backport.plain import SUFFIXES, plain_candidates
+from correlator.backport.plain import SUFFIXES, find_plain_candidates
 from correlator.declared.errors import DeclaredUnreadable
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.equality import identical
@@ -65,7 +65,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RenderSource:
     """The folder that is rendered, and how."""
 
     folder: str
@@ -74,7 +74,7 @@ class Place:
     """Whether an object that was deleted is to go from Git too."""
 
 
-def place_all(wanted: Sequence[Wanted], tree: Tree, place: Place, render: Render) -> Outcome:
+def place_all(wanted: Sequence[Wanted], tree: Tree, place: RenderSource, render: Render) -> Outcome:
     """Return *tree* with *wanted* declared as far as that can be. Raises what *render* does."""
     rendered = Rendered(render(tree))
     placed: list[Placed] = []
@@ -87,8 +87,8 @@ def place_all(wanted: Sequence[Wanted], tree: Tree, place: Place, render: Render
                 by_now = any(one.wanted.ref == each.ref for one in placed)
                 already += [] if by_now and declared is None else [each]
                 continue
-            before = _refusing(declared, each, place)
-            accepted, rendered = _first_right(each, wanted, tree, place, rendered, render)
+            before = _reject_hopeless(declared, each, place)
+            accepted, rendered = _find_exact(each, wanted, tree, place, rendered, render)
         except CannotPlace as error:
             unplaced.append(Unplaced(each, str(error)))
             continue
@@ -100,10 +100,10 @@ def place_all(wanted: Sequence[Wanted], tree: Tree, place: Place, render: Render
 def _is_so(declared: Object | None, wanted: Wanted) -> bool:
     if wanted.is_deletion:
         return declared is None
-    return declared is not None and _same(found_at(declared, wanted.steps), wanted.value)
+    return declared is not None and _is_same(found_at(declared, wanted.steps), wanted.value)
 
 
-def _refusing(declared: Object | None, wanted: Wanted, place: Place) -> Object:
+def _reject_hopeless(declared: Object | None, wanted: Wanted, place: RenderSource) -> Object:
     """Return *declared*, or raise `CannotPlace` where nothing should even be tried."""
     if declared is None:
         raise CannotPlace(f"{place.folder or 'the repository'} does not declare {wanted.ref}")
@@ -121,31 +121,31 @@ class Rendered:
 
     def find(self, ref: Ref) -> Object | None:
         """Return what declares *ref*, none where nothing does."""
-        return declared_as(ref, self._objects, self._refs)
+        return find_declaring(ref, self._objects, self._refs)
 
-    def by_name(self) -> dict[tuple[str, str, str, str], Object]:
+    def index_by_name(self) -> dict[tuple[str, str, str, str], Object]:
         """Return the objects by group, kind, namespace and name."""
         pairs = zip(self._refs, self._objects, strict=True)
         return {(ref.group, ref.kind, ref.namespace, ref.name): each for ref, each in pairs}
 
-    def renamed(self, names: dict[str, str]) -> "Rendered":
+    def rename(self, names: dict[str, str]) -> "Rendered":
         """Return the same with *names* changed wherever they stand."""
-        return Rendered([_renamed(each, names) for each in self._objects]) if names else self
+        return Rendered([_rename_in(each, names) for each in self._objects]) if names else self
 
 
-def _first_right(
+def _find_exact(
     wanted: Wanted,
     everything: Sequence[Wanted],
     tree: Tree,
-    place: Place,
+    place: RenderSource,
     before: Rendered,
     render: Render,
 ) -> tuple[Candidate, Rendered]:
     """Return the first candidate that renders to exactly what is wanted, and its rendering."""
     declared = before.find(wanted.ref) or {}
     reasons: list[str] = []
-    for candidate in candidates(tree, place, wanted, declared):
-        if isinstance(candidate, Refused):
+    for candidate in find_candidates(tree, place, wanted, declared):
+        if isinstance(candidate, Rejected):
             reasons.append(f"{candidate.where}: {candidate.why}")
             continue
         try:
@@ -156,30 +156,32 @@ def _first_right(
             continue
         return candidate, after
     raise CannotPlace(
-        "; ".join(list(dict.fromkeys(reasons))[:MOST_REASONS]) or _nowhere(tree, place)
+        "; ".join(list(dict.fromkeys(reasons))[:MOST_REASONS]) or _describe_nowhere(tree, place)
     )
 
 
-def _nowhere(tree: Tree, place: Place) -> str:
+def _describe_nowhere(tree: Tree, place: RenderSource) -> str:
     if tree.is_chart(place.folder):
         return "no value of the chart changes exactly this field; its template has to be changed"
     return "no file that could be edited declares the object"
 
 
-def candidates(tree: Tree, place: Place, wanted: Wanted, declared: Object) -> Candidates:
+def find_candidates(
+    tree: Tree, place: RenderSource, wanted: Wanted, declared: Object
+) -> Candidates:
     """Yield the places that could declare *wanted*, by what the folder is made for."""
     if tree.is_chart(place.folder):
-        yield from chart_candidates(tree, Chart(place.folder, place.values), wanted, declared)
-    elif tree.kustomization(place.folder):
-        yield from overlay_candidates(tree, place.folder, wanted, declared)
+        yield from find_chart_candidates(tree, Chart(place.folder, place.values), wanted, declared)
+    elif tree.find_kustomization(place.folder):
+        yield from find_overlay_candidates(tree, place.folder, wanted, declared)
     else:
-        files, overlays = _sorted_out(tree, place.folder)
-        yield from plain_candidates(tree, files, wanted)
+        files, overlays = _split_overlays(tree, place.folder)
+        yield from find_plain_candidates(tree, files, wanted)
         for overlay in overlays:
-            yield from overlay_candidates(tree, overlay, wanted, declared)
+            yield from find_overlay_candidates(tree, overlay, wanted, declared)
 
 
-def _sorted_out(tree: Tree, folder: str) -> tuple[list[str], list[str]]:
+def _split_overlays(tree: Tree, folder: str) -> tuple[list[str], list[str]]:
     """Return the manifests below *folder*, and the overlays in it, as `declared` reads them."""
     files: list[str] = []
     overlays: dict[str, None] = {}
@@ -187,7 +189,7 @@ def _sorted_out(tree: Tree, folder: str) -> tuple[list[str], list[str]]:
         inside = path.removeprefix(f"{folder}/") if folder else path
         if any(part.startswith(".") for part in inside.split("/")):
             continue
-        special = _special_above(tree, path, folder)
+        special = _find_special_above(tree, path, folder)
         if special is None and path.endswith(SUFFIXES):
             files.append(path)
         elif special is not None and not tree.is_chart(special):
@@ -195,12 +197,12 @@ def _sorted_out(tree: Tree, folder: str) -> tuple[list[str], list[str]]:
     return files, list(overlays)
 
 
-def _special_above(tree: Tree, path: str, root: str) -> str | None:
+def _find_special_above(tree: Tree, path: str, root: str) -> str | None:
     """Return the outermost chart or overlay between *root* and *path*."""
     found = None
     at = folder_of(path)
     while at != root:
-        if tree.is_chart(at) or tree.kustomization(at):
+        if tree.is_chart(at) or tree.find_kustomization(at):
             found = at
         at = folder_of(at)
     return found
@@ -209,54 +211,54 @@ def _special_above(tree: Tree, path: str, root: str) -> str | None:
 def _check(before: Rendered, after: Rendered, wanted: Wanted, everything: Sequence[Wanted]) -> None:
     """Raise `CannotPlace` unless *after* is *before* with what is wanted, and nothing else."""
     names = _new_names(before, after)
-    before = before.renamed(names)
-    named = [(_with_name(each.ref, names), each) for each in everything]
-    own = after.find(_with_name(wanted.ref, names))
+    before = before.rename(names)
+    named = [(_rename_ref(each.ref, names), each) for each in everything]
+    own = after.find(_rename_ref(wanted.ref, names))
     if not _is_so(own, wanted):
         raise CannotPlace("what is rendered with it does not have the live value")
-    olds, news = before.by_name(), after.by_name()
+    olds, news = before.index_by_name(), after.index_by_name()
     for key in olds.keys() | news.keys():
         old, new = olds.get(key), news.get(key)
         about = [each for ref, each in named if _is_named(ref, key)]
         if old is None or new is None:
             if not any(each.is_deletion for each in about):
                 raise CannotPlace(f"it would also add or remove {key[1]} {key[3]}")
-        elif not identical(_without(old, about), _without(new, about)) or not _only_wanted(
-            old, new, about
-        ):
+        elif not identical(
+            _strip_fields(old, about), _strip_fields(new, about)
+        ) or not _has_only_wanted(old, new, about):
             raise CannotPlace(f"it would also change other fields of {key[1]} {key[3]}")
 
 
-def _only_wanted(old: Object, new: Object, about: list[Wanted]) -> bool:
-    """Tell whether each field that somebody wants is as it was, or as it is wanted."""
+def _has_only_wanted(old: Object, new: Object, about: list[Wanted]) -> bool:
+    """Return whether each field that somebody wants is as it was, or as it is wanted."""
     return all(
-        _same(found := found_at(new, each.steps), each.value)
-        or _same(found, found_at(old, each.steps))
+        _is_same(found := found_at(new, each.steps), each.value)
+        or _is_same(found, found_at(old, each.steps))
         for each in about
     )
 
 
-def _without(obj: Object, about: list[Wanted]) -> Value:
+def _strip_fields(obj: Object, about: list[Wanted]) -> Value:
     """Return *obj* without the fields that *about* is about, and what is empty without them."""
     value: Value = obj
     for each in about:
         if not each.is_deletion and location_of(value, each.steps) is not None:
-            value = with_value(value, each.steps, ABSENT)
-    return _pruned(value)
+            value = set_value(value, each.steps, ABSENT)
+    return _prune_empty(value)
 
 
-def _pruned(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _prune_empty(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, dict):
-        kept = {key: _pruned(each) for key, each in value.items()}
+        kept = {key: _prune_empty(each) for key, each in value.items()}
         return {key: each for key, each in kept.items() if each not in ({}, [], None)}
     if isinstance(value, list):
-        return [_pruned(each) for each in value]
+        return [_prune_empty(each) for each in value]
     return value
 
 
 def _new_names(before: Rendered, after: Rendered) -> dict[str, str]:
     """Return the new names of objects that are named by a hash of what they hold."""
-    olds, news = before.by_name(), after.by_name()
+    olds, news = before.index_by_name(), after.index_by_name()
     names = {}
     for gone in olds.keys() - news.keys():
         stem = gone[3].rpartition("-")[0]
@@ -267,15 +269,15 @@ def _new_names(before: Rendered, after: Rendered) -> dict[str, str]:
     return names
 
 
-def _renamed(value: Any, names: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON value
+def _rename_in(value: Any, names: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, dict):
-        return {key: _renamed(each, names) for key, each in value.items()}
+        return {key: _rename_in(each, names) for key, each in value.items()}
     if isinstance(value, list):
-        return [_renamed(each, names) for each in value]
+        return [_rename_in(each, names) for each in value]
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def _with_name(ref: Ref, names: dict[str, str]) -> Ref:
+def _rename_ref(ref: Ref, names: dict[str, str]) -> Ref:
     name = names.get(ref.name, ref.name) if ref.kind in _HASHED else ref.name
     return Ref(ref.group, ref.version, ref.kind, ref.namespace, name)
 
@@ -288,7 +290,7 @@ def _is_named(ref: Ref, key: tuple[str, str, str, str]) -> bool:
     )
 
 
-def _same(one: Value, other: Value) -> bool:
+def _is_same(one: Value, other: Value) -> bool:
     if one is ABSENT or other is ABSENT:
         return one is other
     return identical(one, other)

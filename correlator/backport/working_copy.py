@@ -1,4 +1,4 @@
-"""A copy of the files to try candidates in: rendered there, with the real programs.
+"""A working copy of the files, in which candidates are rendered with the real programs.
 
 The repository itself is only read.
 """
@@ -14,7 +14,7 @@ from correlator.backport.errors import RepositoryUnusable
 from correlator.backport.model import Tree
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import Address, find_program, open_address, output_of
-from correlator.declared.read import rendered
+from correlator.declared.read import render_path
 from correlator.declared.render import Release
 from correlator.finding import Incomplete
 from glasswarden.kube.objects import Object
@@ -37,7 +37,7 @@ class Files(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         if name not in self._read:
-            self._read[name] = self._text(name) if name in self._names else None
+            self._read[name] = self._read_text(name) if name in self._names else None
         text = self._read[name]
         if text is None:
             raise KeyError(name)
@@ -52,7 +52,7 @@ class Files(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def _text(self, name: str) -> str | None:
+    def _read_text(self, name: str) -> str | None:
         file = self._root / name
         try:
             return file.read_bytes().decode() if file.stat().st_size <= LARGEST else None
@@ -60,7 +60,7 @@ class Files(Mapping[str, str]):
             return None
 
 
-class Workshop:
+class WorkingCopy:
     """Renders trees of files in a copy of them."""
 
     incomplete: tuple[Incomplete, ...] = ()
@@ -76,15 +76,15 @@ class Workshop:
 
     def render(self, tree: Tree) -> list[Object]:
         """Return what *tree* declares. Raises `DeclaredUnreadable`."""
-        self._lay_out(tree)
+        self._write_files(tree)
         folder = self._root / self._folder
         if not folder.exists():
             raise DeclaredUnreadable(f"the repository has no {self._folder}")
-        manifests = rendered(folder, self._release)
+        manifests = render_path(folder, self._release)
         self.incomplete = manifests.incomplete
         return [each.manifest for each in manifests.objects]
 
-    def _lay_out(self, tree: Tree) -> None:
+    def _write_files(self, tree: Tree) -> None:
         for path in self._touched | set(tree.edits):
             text = tree.edits.get(path, self.files.get(path))
             file = self._root / path
@@ -97,7 +97,7 @@ class Workshop:
 
 
 @contextmanager
-def copied(place: Path, revision: str) -> Iterator[Path]:
+def open_copy(place: Path, revision: str) -> Iterator[Path]:
     """Give a copy of the repository at *place* for the time of the block.
 
     At *revision*; or as it lies there, with what is not committed but not ignored either.

@@ -1,11 +1,8 @@
-"""Where each value of a YAML or JSON document stands in its text.
+"""The positions of values in the text of a YAML or JSON document, and values as such text.
 
-Values are read elsewhere; here are only places, as offsets into the text. A collection ends where
-its last value does, not after the comments and blank lines that follow.
-
-Values as YAML or JSON text.
-
-Text is left without quotes only where every reader of YAML, of whatever version, takes it for text.
+Positions are offsets into the text. A collection ends with its last value, not after the comments
+and blank lines that follow. Text is left unquoted only where every version of YAML reads it as
+text.
 """
 
 import json
@@ -108,7 +105,7 @@ def node_of(piece: Piece) -> Node:
         # JSON has tabs between values, and characters in texts that YAML forbids.
         text = _NOT_YAML.sub("?", text.replace("\t", " "))
     try:
-        return _Reader(text, piece.start).root()
+        return _Reader(text, piece.start).read_root()
     except (yaml.YAMLError, RecursionError, StopIteration, ValueError) as error:
         raise CannotEdit("it is not YAML that can be read") from error
 
@@ -123,23 +120,23 @@ class _Reader:
         self._offset = offset
         self._events = yaml.parse(text, Loader=_PARSER)
 
-    def root(self) -> Node:
+    def read_root(self) -> Node:
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
-                return self._node(next(self._events))
+                return self._read_node(next(self._events))
         raise CannotEdit("it is empty")
 
-    def _node(self, event: Any) -> Node:  # noqa: ANN401 - an event
+    def _read_node(self, event: Any) -> Node:  # noqa: ANN401 - an event
         start, end = event.start_mark.index, event.end_mark.index
         if isinstance(event, yaml.AliasEvent):
             return Alias(start + self._offset, end + self._offset)
         if isinstance(event, yaml.ScalarEvent):
-            return self._scalar(event)
+            return self._read_scalar(event)
         if isinstance(event, yaml.MappingStartEvent):
-            return self._map(event)
-        return self._items(event)
+            return self._read_map(event)
+        return self._read_items(event)
 
-    def _scalar(self, event: Any) -> Scalar:  # noqa: ANN401 - an event
+    def _read_scalar(self, event: Any) -> Scalar:  # noqa: ANN401 - an event
         start, end = event.start_mark.index, event.end_mark.index
         style = event.style or ""
         if style in ("|", ">"):
@@ -147,34 +144,34 @@ class _Reader:
         style = "" if style == ":" else style
         return Scalar(start + self._offset, end + self._offset, style, event.value)
 
-    def _map(self, opening: Any) -> Map:  # noqa: ANN401 - an event
+    def _read_map(self, opening: Any) -> Map:  # noqa: ANN401 - an event
         entries = []
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            key = self._node(event)
+            key = self._read_node(event)
             if not isinstance(key, Scalar):
                 raise CannotEdit("a key in it is not plain text")
             colon = self._text.index(":", key.end - self._offset) + 1 + self._offset
-            entries.append(Entry(key, colon, self._node(next(self._events))))
+            entries.append(Entry(key, colon, self._read_node(next(self._events))))
         start, flow = opening.start_mark.index + self._offset, bool(opening.flow_style)
         if flow or not entries:
             return Map(start, self._end(event), flow, tuple(entries))
         return Map(start, max(entries[-1].value.end, entries[-1].colon), flow, tuple(entries))
 
-    def _items(self, opening: Any) -> Items:  # noqa: ANN401 - an event
+    def _read_items(self, opening: Any) -> Items:  # noqa: ANN401 - an event
         items: list[Node] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            items.append(self._node(event))
+            items.append(self._read_node(event))
         start, flow = opening.start_mark.index + self._offset, bool(opening.flow_style)
         if flow or not items:
             return Items(start, self._end(event), flow, tuple(items), ())
-        dashes = self._dashes(start, items)
+        dashes = self._find_dashes(start, items)
         return Items(start, max(items[-1].end, dashes[-1] + 1), flow, tuple(items), dashes)
 
     def _end(self, event: Any) -> int:  # noqa: ANN401 - an event
         end: int = event.end_mark.index
         return end + self._offset
 
-    def _dashes(self, start: int, items: list[Node]) -> tuple[int, ...]:
+    def _find_dashes(self, start: int, items: list[Node]) -> tuple[int, ...]:
         """Return where the dashes are: below each other, alone but for blanks before them."""
         at = start - self._offset
         if not self._text.startswith("-", at):
@@ -200,17 +197,17 @@ _AMBIGUOUS: Final = frozenset({"y", "Y", "n", "N"})
 _NAMED: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-def scalar_text(value: Any, style: str = "") -> str:  # noqa: ANN401 - any JSON scalar
+def render_scalar(value: Any, style: str = "") -> str:  # noqa: ANN401 - any JSON scalar
     """Return *value* on one line, quoted as *style* says where it is text and that can be."""
     if not isinstance(value, str):
         return json.dumps(value)
     if style == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    return value if style != '"' and is_plain(value) else double_quoted(value)
+    return value if style != '"' and is_plain(value) else quote_double(value)
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether *text* reads as itself without quotes, in braces and brackets too."""
+    """Return whether *text* reads as itself without quotes, in braces and brackets too."""
     if not _PLAIN.fullmatch(text) or text in _AMBIGUOUS or text.startswith("..."):
         return False
     if (text[0] in "0123456789.") and not _NUMBER_LIKE.fullmatch(text):
@@ -218,12 +215,12 @@ def is_plain(text: str) -> bool:
     return isinstance(scalar_of(text), str)
 
 
-def double_quoted(text: str) -> str:
+def quote_double(text: str) -> str:
     """Return *text* in double quotes; what does not print is escaped."""
-    return f'"{"".join(map(_quoted, text))}"'
+    return f'"{"".join(map(_escape_character, text))}"'
 
 
-def _quoted(char: str) -> str:
+def _escape_character(char: str) -> str:
     if char in _NAMED:
         return _NAMED[char]
     if char.isprintable():
@@ -231,7 +228,7 @@ def _quoted(char: str) -> str:
     return f"\\U{ord(char):08x}"
 
 
-def literal_lines(text: str) -> tuple[str, list[str]] | None:
+def render_literal(text: str) -> tuple[str, list[str]] | None:
     """Return *text* as a block of lines and the sign before it; nothing where that cannot be."""
     body = text.removesuffix("\n")
     lines = body.split("\n")
@@ -243,52 +240,55 @@ def literal_lines(text: str) -> tuple[str, list[str]] | None:
     return ("|" if text.endswith("\n") else "|-"), lines
 
 
-def flow_text(value: Any, *, as_json: bool) -> str:  # noqa: ANN401 - any JSON value
+def render_flow(value: Any, *, as_json: bool) -> str:  # noqa: ANN401 - any JSON value
     """Return *value* on one line, in braces and brackets."""
     if as_json:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):
         parts = (
-            f"{scalar_text(key)}: {flow_text(each, as_json=False)}" for key, each in value.items()
+            f"{render_scalar(key)}: {render_flow(each, as_json=False)}"
+            for key, each in value.items()
         )
         return "{" + ", ".join(parts) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(flow_text(each, as_json=False) for each in value) + "]"
-    return scalar_text(value)
+        return "[" + ", ".join(render_flow(each, as_json=False) for each in value) + "]"
+    return render_scalar(value)
 
 
-def block_lines(value: Any, step: int, inset: int) -> list[str]:  # noqa: ANN401 - any JSON value
+def render_block(value: Any, step: int, inset: int) -> list[str]:  # noqa: ANN401 - any JSON value
     """Return *value*, a map or list that is not empty, as lines.
 
     Each level is indented by *step*, a list below its key by *inset*.
     """
     if isinstance(value, dict):
-        return [line for key, each in value.items() for line in entry_lines(key, each, step, inset)]
-    return [line for each in value for line in item_lines(each, step, inset)]
+        return [
+            line for key, each in value.items() for line in render_entry(key, each, step, inset)
+        ]
+    return [line for each in value for line in render_item(each, step, inset)]
 
 
-def entry_lines(key: str, value: Any, step: int, inset: int) -> list[str]:  # noqa: ANN401
+def render_entry(key: str, value: Any, step: int, inset: int) -> list[str]:  # noqa: ANN401
     """Return a key and its value as lines of a block."""
-    head = f"{scalar_text(key)}:"
+    head = f"{render_scalar(key)}:"
     if isinstance(value, dict | list) and value:
         indent = " " * (step if isinstance(value, dict) else inset)
-        return [head, *(_indented(indent, line) for line in block_lines(value, step, inset))]
-    if isinstance(value, str) and (literal := literal_lines(value)):
+        return [head, *(_indent(indent, line) for line in render_block(value, step, inset))]
+    if isinstance(value, str) and (literal := render_literal(value)):
         sign, lines = literal
-        return [f"{head} {sign}", *(_indented(" " * step, line) for line in lines)]
-    return [f"{head} {flow_text(value, as_json=False)}"]
+        return [f"{head} {sign}", *(_indent(" " * step, line) for line in lines)]
+    return [f"{head} {render_flow(value, as_json=False)}"]
 
 
-def item_lines(value: Any, step: int, inset: int) -> list[str]:  # noqa: ANN401 - any JSON value
+def render_item(value: Any, step: int, inset: int) -> list[str]:  # noqa: ANN401 - any JSON value
     """Return an item as lines of a block."""
     if isinstance(value, dict | list) and value:
-        first, *rest = block_lines(value, step, inset)
-        return [f"- {first}", *(_indented("  ", line) for line in rest)]
-    if isinstance(value, str) and (literal := literal_lines(value)):
+        first, *rest = render_block(value, step, inset)
+        return [f"- {first}", *(_indent("  ", line) for line in rest)]
+    if isinstance(value, str) and (literal := render_literal(value)):
         sign, lines = literal
-        return [f"- {sign}", *(_indented("  ", line) for line in lines)]
-    return [f"- {flow_text(value, as_json=False)}"]
+        return [f"- {sign}", *(_indent("  ", line) for line in lines)]
+    return [f"- {render_flow(value, as_json=False)}"]
 
 
-def _indented(indent: str, line: str) -> str:
+def _indent(indent: str, line: str) -> str:
     return f"{indent}{line}" if line else line

@@ -1,4 +1,4 @@
-"""Why nothing, or not everything, that Git declares could be read."""
+"""Errors for declared state that cannot be read, or not completely."""
 
 
 class DeclaredUnreadable(Exception):

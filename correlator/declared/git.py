@@ -1,14 +1,9 @@
-"""A Git repository at a revision, laid out in a folder that lasts as long as it is read.
+"""A Git repository at a revision, checked out to a temporary folder.
 
-The working tree and the index of a local repository are not touched.
-
-The files of a commit, laid out in a folder: all of them, or it is said which are not.
-
-Not by `git archive`, which leaves out what `.gitattributes` marks for export: what is missing then
-looks deleted from Git. No hook runs, and no filter: no configuration but an empty one is read, so
-what is committed is what is declared.
-
-Running git, kustomize and helm: the machine's own, without a prompt, for a limited time.
+The working tree and the index of a local repository are not touched. `git archive` is not used,
+because it omits what `.gitattributes` marks for export, which would look deleted from Git. No
+hooks, filters or configuration files apply: what is committed is what is declared. Programs (git,
+kustomize, helm) run without a prompt and with a time limit.
 """
 
 import os
@@ -90,10 +85,10 @@ def check_out(git: str, repository: Path, commit: str, folder: Path) -> dict[str
     output_of([*here, "read-tree", commit], folder, around)
     output_of([*here, "checkout-index", "--all", "--quiet"], folder, around)
     listed = output_of([*here, "ls-files", "--stage", "-z"], folder, around)
-    return dict.fromkeys(_submodules(listed), _IS_SUBMODULE) | _without_ways_out(folder)
+    return dict.fromkeys(_parse_submodules(listed), _IS_SUBMODULE) | _remove_outside_links(folder)
 
 
-def empty_submodules(git: str, folder: Path) -> dict[str, str]:
+def find_empty_submodules(git: str, folder: Path) -> dict[str, str]:
     """Return the submodules below *folder*, a working tree, of which nothing was checked out."""
     try:
         listed = output_of([git, "-C", folder, "ls-files", "--stage", "-z"])
@@ -101,18 +96,18 @@ def empty_submodules(git: str, folder: Path) -> dict[str, str]:
         return {}  # it is in no repository
     return {
         path: _IS_SUBMODULE
-        for path in _submodules(listed)
+        for path in _parse_submodules(listed)
         if (folder / path).is_dir() and not any((folder / path).iterdir())
     }
 
 
-def _submodules(listed: str) -> list[str]:
+def _parse_submodules(listed: str) -> list[str]:
     """Return the paths of submodules in what `git ls-files --stage -z` prints."""
     entries = (entry.partition("\t") for entry in listed.split("\0"))
     return [path for head, _, path in entries if head.startswith(_SUBMODULE)]
 
 
-def _without_ways_out(folder: Path) -> dict[str, str]:
+def _remove_outside_links(folder: Path) -> dict[str, str]:
     """Take away links that lead out of *folder*, whoever may read what is there; return them."""
     root, taken = folder.resolve(), {}
     for place, folders, files in os.walk(folder):
@@ -174,16 +169,16 @@ def parse_address(text: str) -> Address:
 def open_address(address: Address) -> Iterator[Checkout]:
     """Give the files at *address* for the time of the block."""
     if not address.is_remote and not address.revision:
-        yield _as_it_lies_there(Path(address.place))
+        yield _checkout_of(Path(address.place))
         return
     git = find_program("git", "it reads repositories at a revision")
     with tempfile.TemporaryDirectory(prefix="glasswarden-git-") as temporary:
-        repository, commit = _fetched(git, address, Path(temporary))
+        repository, commit = _fetch(git, address, Path(temporary))
         folder = Path(temporary, "files")
         yield Checkout(folder, commit, check_out(git, repository, commit, folder))
 
 
-def current_commit(address: Address) -> str:
+def resolve_commit(address: Address) -> str:
     """Return the commit that *address* stands for now, without fetching it."""
     git = find_program("git", "it reads repositories at a revision")
     if not address.is_remote:
@@ -194,7 +189,7 @@ def current_commit(address: Address) -> str:
     return listed[0] if listed else revision
 
 
-def _fetched(git: str, address: Address, temporary: Path) -> tuple[Path, str]:
+def _fetch(git: str, address: Address, temporary: Path) -> tuple[Path, str]:
     """Return a repository that has the revision, and the commit it stands for."""
     if not address.is_remote:
         place = Path(address.place)
@@ -224,7 +219,7 @@ def _commit(git: str, repository: Path, revision: str) -> str:
         raise DeclaredUnreadable(f"{repository} has no revision {revision!r}") from error
 
 
-def _as_it_lies_there(folder: Path) -> Checkout:
+def _checkout_of(folder: Path) -> Checkout:
     """Return *folder*, with the commit that it was checked out from and whether it was edited."""
     try:
         git = find_program("git", "")
@@ -232,4 +227,4 @@ def _as_it_lies_there(folder: Path) -> Checkout:
         revision = output_of([git, "-C", folder, *describe]).strip()
     except DeclaredUnreadable:
         return Checkout(folder, "")
-    return Checkout(folder, revision, empty_submodules(git, folder))
+    return Checkout(folder, revision, find_empty_submodules(git, folder))

@@ -1,12 +1,9 @@
-"""Manifests as files hold them: documents, lists of objects, and those that are broken.
+"""Manifests in files: documents, lists of objects, and broken documents.
 
-Each document stands alone: one that cannot be read costs itself, and is reported with its line.
-
-What was applied last, as client-side apply notes it on the object. Anybody can edit that.
-
-Hooks: objects that an engine makes around a sync, and deletes as their policy says.
-
-That one is absent, changed or still there is nobody's drift: it lives as long as it is to.
+Each document is parsed separately: one that cannot be read is reported with its line and skipped.
+The last applied configuration of client-side apply is read from its annotation, which anybody can
+edit. Hooks (objects that an engine creates around a sync, and deletes by their policy) are
+recognised, because they are never drift.
 """
 
 import re
@@ -65,7 +62,7 @@ class Manifests:
     """The commit that it was read at, where it came from Git."""
 
 
-def joined(parts: Iterable[Manifests]) -> Manifests:
+def join_manifests(parts: Iterable[Manifests]) -> Manifests:
     """Return *parts* as one."""
     listed = tuple(parts)
     return Manifests(
@@ -78,16 +75,16 @@ def parse_documents(text: str, file: str) -> Manifests:
     """Return the objects in *text*, which *file* holds."""
     objects: list[Declared] = []
     incomplete: list[Incomplete] = []
-    for line, document in _documents(text):
+    for line, document in _split_documents(text):
         try:
-            values = _values(_parse(document))
+            values = _values_in(_parse(document))
         except YamlInvalid as error:
             where = f"{file}, line {line + error.line}"
             incomplete.append(Incomplete(where, f"not YAML: {error}"))
             continue
         for value in values:
             try:
-                objects += _objects(value, file, line)
+                objects += _parse_objects(value, file, line)
             except _NoObject as error:
                 incomplete.append(Incomplete(f"{file}, line {line}", str(error)))
     return Manifests(tuple(objects), tuple(incomplete))
@@ -97,7 +94,7 @@ class _NoObject(ValueError):
     """A document that is no Kubernetes object."""
 
 
-def _documents(text: str) -> Iterator[tuple[int, str]]:
+def _split_documents(text: str) -> Iterator[tuple[int, str]]:
     """Yield each document that is not blank, with the line it begins at."""
     line = 1
     for document in _SEPARATOR.split(text.removeprefix("\ufeff")):
@@ -118,7 +115,7 @@ def _parse(document: str) -> Any:  # noqa: ANN401 - any JSON value
     return parse_yaml(document)
 
 
-def _values(value: Any) -> Iterator[Any]:  # noqa: ANN401 - any JSON value
+def _values_in(value: Any) -> Iterator[Any]:  # noqa: ANN401 - any JSON value
     """Yield the items of a list of objects, and of lists in it, each of which stands alone."""
     pending = [value]
     while pending:
@@ -131,7 +128,7 @@ def _values(value: Any) -> Iterator[Any]:  # noqa: ANN401 - any JSON value
             yield value
 
 
-def _objects(value: Any, file: str, line: int) -> list[Declared]:  # noqa: ANN401 - any JSON value
+def _parse_objects(value: Any, file: str, line: int) -> list[Declared]:  # noqa: ANN401 - any JSON value
     if value is None:
         return []
     if not isinstance(value, dict):
@@ -162,7 +159,7 @@ def _check(value: Object) -> None:
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def last_applied(live: Object) -> Object | None:
+def last_applied_of(live: Object) -> Object | None:
     """Return what was applied last to *live*, nothing where that is not told."""
     try:
         return msgspec.json.decode(str(annotations_of(live).get(_LAST_APPLIED, "")), type=dict)

@@ -1,11 +1,7 @@
-"""What Git says: the objects that a folder, a Kustomize overlay or a Helm chart declares.
+"""The objects that Git declares: in a folder, a Kustomize overlay or a Helm chart.
 
-To add a way of rendering: one file with a function that returns `Manifests`, and its line in
-`rendered`.
-
-What Git declares about one object.
-
-What a repository declares about single objects, read again when it has moved on.
+To add a way of rendering, add a function that returns `Manifests`, and call it in `render_path`.
+`FollowedGit` answers for single objects, and reads the repository again after it has changed.
 """
 
 import os
@@ -15,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from correlator.declared.errors import DeclaredUnreadable
-from correlator.declared.git import Address, current_commit, open_address
+from correlator.declared.git import Address, open_address, resolve_commit
 from correlator.declared.manifests import Manifests
 from correlator.declared.render import (
     Release,
@@ -41,10 +37,10 @@ def read_declared(address: Address, path: str, release: Release) -> Manifests:
             raise DeclaredUnreadable(f"{path} is outside of {address.place}")
         if not chosen.exists():
             raise DeclaredUnreadable(f"{address.place} has no {path or 'such folder'}")
-        found = rendered(chosen, release)
+        found = render_path(chosen, release)
         if not is_kustomization(chosen):  # which names its files, and fails where it lacks one
             inside = chosen.relative_to(root)
-            unread = tuple(_below(inside, checkout.unread))
+            unread = tuple(_select_below(inside, checkout.unread))
             found = replace(found, incomplete=(*found.incomplete, *unread))
         if not found.objects and not found.incomplete:
             # An empty folder is a mistyped path more often than an application without objects.
@@ -52,21 +48,21 @@ def read_declared(address: Address, path: str, release: Release) -> Manifests:
         return replace(found, revision=checkout.revision)
 
 
-def _below(folder: Path, unread: Mapping[str, str]) -> Iterator[Incomplete]:
+def _select_below(folder: Path, unread: Mapping[str, str]) -> Iterator[Incomplete]:
     """Yield what of *unread* is in *folder*."""
     for path, why in sorted(unread.items()):
         if Path(path).is_relative_to(folder):
             yield Incomplete(path, why)
 
 
-def fingerprint(address: Address, path: str) -> object:
+def fingerprint_of(address: Address, path: str) -> object:
     """Return what changes when what is declared may have changed, without reading it.
 
     For a folder as it lies there: its files' sizes and times. A revision is asked for by its name,
     so that a branch that moved on is noticed. Raises `DeclaredUnreadable`.
     """
     if address.is_remote or address.revision:
-        return current_commit(address)
+        return resolve_commit(address)
     found = []
     for folder, folders, files in os.walk(Path(address.place) / path):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -76,7 +72,7 @@ def fingerprint(address: Address, path: str) -> object:
     return tuple(found)
 
 
-def rendered(path: Path, release: Release) -> Manifests:
+def render_path(path: Path, release: Release) -> Manifests:
     """Return what *path* declares, built with the program that it is made for."""
     if is_chart(path):
         return render_chart(path, release)
@@ -122,7 +118,7 @@ class FollowedGit:
 
     def read_revision(self) -> object:
         """Return what changes when something else may be declared. Raises `DeclaredUnreadable`."""
-        return fingerprint(self.address, self.path)
+        return fingerprint_of(self.address, self.path)
 
     def read(self) -> Manifests:
         """Return what is declared, rendered now; later lookups go by it.

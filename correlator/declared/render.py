@@ -1,13 +1,9 @@
-"""Kustomize: what `kustomize build` makes of a folder, or `kubectl kustomize` in its absence.
+"""Rendering of Kustomize overlays, Helm charts and plain manifests.
 
-Helm: what `helm template` makes of a chart.
-
-The release is named and placed as the application is; hooks and tests are not part of what stays.
-
-Plain YAML and JSON: every file below a folder, or one file.
-
-A folder inside that is for Kustomize is built, as Flux does; a chart inside is not guessed at: it
-needs values and a name.
+Kustomize is `kustomize build`, or `kubectl kustomize` in its absence. A Helm release has the name
+and namespace of the application; hooks and tests are not part of it. In a folder of plain YAML and
+JSON, a folder for Kustomize is built, as Flux does; a chart is not rendered, because it needs
+values and a name.
 """
 
 import shutil
@@ -18,7 +14,7 @@ from typing import Final
 
 from correlator.declared.errors import DeclaredUnreadable, ProgramMissing
 from correlator.declared.git import find_program, output_of
-from correlator.declared.manifests import Manifests, joined, parse_documents
+from correlator.declared.manifests import Manifests, join_manifests, parse_documents
 from correlator.finding import Incomplete
 from glasswarden.kube.engines.helm import is_helm_hook
 
@@ -26,16 +22,18 @@ _FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 def is_kustomization(folder: Path) -> bool:
-    """Tell whether *folder* is to be built with Kustomize."""
+    """Return whether *folder* is to be built with Kustomize."""
     return any((folder / name).is_file() for name in _FILES)
 
 
 def build_kustomization(folder: Path) -> Manifests:
     """Return what Kustomize makes of *folder*."""
-    return parse_documents(output_of([*_command(), folder]), f"{folder.name} (kustomize build)")
+    return parse_documents(
+        output_of([*_build_command(), folder]), f"{folder.name} (kustomize build)"
+    )
 
 
-def _command() -> list[str]:
+def _build_command() -> list[str]:
     if kustomize := shutil.which("kustomize"):
         return [kustomize, "build"]
     if kubectl := shutil.which("kubectl"):
@@ -56,7 +54,7 @@ class Release:
 
 
 def is_chart(folder: Path) -> bool:
-    """Tell whether *folder* is a Helm chart."""
+    """Return whether *folder* is a Helm chart."""
     return (folder / "Chart.yaml").is_file()
 
 
@@ -86,7 +84,7 @@ def read_plain(path: Path) -> Manifests:
         return _read_file(path, path.name)
     if not path.is_dir():
         raise DeclaredUnreadable(f"{path} does not exist")
-    return joined(_read_below(path))
+    return join_manifests(_read_below(path))
 
 
 def _read_below(root: Path) -> Iterator[Manifests]:
@@ -102,7 +100,9 @@ def _read_below(root: Path) -> Iterator[Manifests]:
         else:
             entries = [entry for entry in sorted(folder.iterdir()) if entry.name[0] != "."]
             pending += [entry for entry in reversed(entries) if _is_folder(entry)]
-            yield from (_not_followed(entry, name) for entry in entries if _leads_out(entry, root))
+            yield from (
+                _new_unfollowed(entry, name) for entry in entries if _leads_out(entry, root)
+            )
             for file in entries:
                 if file.suffix in _SUFFIXES and file.is_file():
                     yield _read_file(file, str(file.relative_to(root)))
@@ -114,7 +114,7 @@ def _is_folder(entry: Path) -> bool:
 
 
 def _leads_out(entry: Path, root: Path) -> bool:
-    """Tell whether *entry* is a link to a folder that is not read where it stands itself."""
+    """Return whether *entry* is a link to a folder that is not read where it stands itself."""
     if not entry.is_symlink() or not entry.is_dir():
         return False
     target, above = entry.resolve(), root.resolve()
@@ -123,7 +123,7 @@ def _leads_out(entry: Path, root: Path) -> bool:
     return any(part.startswith(".") for part in target.relative_to(above).parts)
 
 
-def _not_followed(link: Path, folder: str) -> Manifests:
+def _new_unfollowed(link: Path, folder: str) -> Manifests:
     why = "a link to a folder elsewhere, which no engine follows: what is there is not compared"
     return Manifests(incomplete=(Incomplete(str(Path(folder, link.name)), why),))
 

@@ -1,7 +1,7 @@
-"""YAML read as Kubernetes reads it: JSON values only, no dates, no clock times.
+"""YAML parsed as Kubernetes parses it: JSON values only, no dates, no clock times.
 
-Go's parser and PyYAML's loaders disagree about plain words: ``2026-01-31`` and ``12:30`` are text,
-``1e3`` is a number. So values are built here, from the parser's events.
+Go's parser and PyYAML's loaders differ for plain scalars: ``2026-01-31`` and ``12:30`` are text,
+``1e3`` is a number. Therefore values are built here, from the parser's events.
 """
 
 import math
@@ -74,7 +74,7 @@ def scalar_of(text: str) -> Any:  # noqa: ANN401 - any JSON scalar
             return _number(sign + (digits or octal), _BASES[letter] if letter else 8)
         except ValueError:
             return text
-    return _finite(text) if _FLOAT.fullmatch(text) else text
+    return _parse_finite(text) if _FLOAT.fullmatch(text) else text
 
 
 def _number(text: str, base: int) -> int | float | str:
@@ -82,13 +82,13 @@ def _number(text: str, base: int) -> int | float | str:
     plain = text.replace("_", "")
     if len(plain) > _LONGEST_NUMBER:
         if base in (0, 10):
-            return _finite(plain)
+            return _parse_finite(plain)
         raise ValueError("a number of too many digits")
     number = int(plain, base)
     return number if abs(number) < _TOO_LARGE else float(number)
 
 
-def _finite(text: str) -> float | str:
+def _parse_finite(text: str) -> float | str:
     """Return the number that *text* spells, or the text where it is larger than any."""
     try:
         number = float(text)
@@ -109,49 +109,49 @@ class _Builder:
         value = None
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
-                value = self._value(next(self._events))
+                value = self._build_value(next(self._events))
         return value
 
-    def _value(self, event: Any) -> Any:  # noqa: ANN401 - an event, any JSON value
+    def _build_value(self, event: Any) -> Any:  # noqa: ANN401 - an event, any JSON value
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event)
+            return self._resolve_alias(event)
         before = self._count
         self._take(1, event)
         if isinstance(event, yaml.ScalarEvent):
-            value = _scalar(event)
+            value = _scalar_of(event)
         elif isinstance(event, yaml.MappingStartEvent):
-            value = self._mapping()
+            value = self._build_mapping()
         else:
-            value = self._sequence()
+            value = self._build_sequence()
         if event.anchor:
             self._anchors[event.anchor] = value, self._count - before
         return value
 
-    def _mapping(self) -> dict[str, Any]:
+    def _build_mapping(self) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         merged: list[Any] = []
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            key = self._value(event)
-            value = self._value(next(self._events))
+            key = self._build_value(event)
+            value = self._build_value(next(self._events))
             is_plain = isinstance(event, yaml.ScalarEvent) and event.implicit[0]
             if key == "<<" and is_plain:
                 merged += value if isinstance(value, list) else [value]
             elif isinstance(key, dict | list):
                 raise YamlInvalid("a map or list as a key", event.start_mark.line)
             else:
-                mapping[_key(key)] = value
+                mapping[_key_of(key)] = value
         for each in merged:
             if isinstance(each, dict):
                 mapping = each | mapping
         return mapping
 
-    def _sequence(self) -> list[Any]:
+    def _build_sequence(self) -> list[Any]:
         items = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            items.append(self._value(event))
+            items.append(self._build_value(event))
         return items
 
-    def _alias(self, event: Any) -> Any:  # noqa: ANN401 - an event, any JSON value
+    def _resolve_alias(self, event: Any) -> Any:  # noqa: ANN401 - an event, any JSON value
         if event.anchor not in self._anchors:
             raise YamlInvalid(f"an alias to nothing, {event.anchor!r}", event.start_mark.line)
         value, size = self._anchors[event.anchor]
@@ -164,7 +164,7 @@ class _Builder:
             raise YamlInvalid("more values than a manifest has", event.start_mark.line)
 
 
-def _scalar(event: Any) -> Any:  # noqa: ANN401 - a scalar event, any JSON scalar
+def _scalar_of(event: Any) -> Any:  # noqa: ANN401 - a scalar event, any JSON scalar
     if event.tag and event.tag != "!":
         convert = _TAGS.get(event.tag)
         if convert is None:
@@ -176,7 +176,7 @@ def _scalar(event: Any) -> Any:  # noqa: ANN401 - a scalar event, any JSON scala
     return scalar_of(event.value) if event.implicit[0] else event.value
 
 
-def _key(key: Any) -> str:  # noqa: ANN401 - any JSON scalar
+def _key_of(key: Any) -> str:  # noqa: ANN401 - any JSON scalar
     """Return *key* as JSON spells it: every key is text there."""
     if isinstance(key, str):
         return key

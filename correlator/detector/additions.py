@@ -1,7 +1,8 @@
-"""Live fields that Git does not declare and that somebody put there: a variable, a container.
+"""Live fields that Git does not declare and that somebody added, such as a variable or a container.
 
-Found by what managedFields say others hold. What nobody holds was filled in by the API server or by
-a mutating webhook; of that, only whole items of lists can be told from defaults.
+They are found by the managedFields of other managers. A field without a manager was filled in by
+the API server or by a mutating webhook; of these, only whole items of lists can be distinguished
+from defaults.
 """
 
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ class Addition(msgspec.Struct, frozen=True, gc=False):
     live: Value
 
 
-class Added(msgspec.Struct, frozen=True, gc=False):
+class ComparedObject(msgspec.Struct, frozen=True, gc=False):
     """What is declared and live of one object, and of which kind it is."""
 
     kind: str
@@ -44,17 +45,19 @@ class Added(msgspec.Struct, frozen=True, gc=False):
     shape: Shape
 
 
-def additions(obj: Added, fields: FieldsV1, *, inside: bool = True) -> Iterator[Addition]:
+def find_additions(
+    obj: ComparedObject, fields: FieldsV1, *, inside: bool = True
+) -> Iterator[Addition]:
     """Yield what *fields*, which somebody holds, add to what is declared of *obj*.
 
     *inside* says whether to look into what is declared and held as a whole: whoever changed it may
     have added something there, but so has the API server to what the owner applied.
     """
-    says_nothing = _says_nothing if obj.shape.typed else _is_null
+    says_nothing = _is_meaningless if obj.shape.typed else _is_null
     pending: list[_Node] = [(ROOT, fields, obj.declared, obj.live)]
     while pending:
         path, node, declared, live = pending.pop()
-        for step, child in _children(node):
+        for step, child in _children_of(node):
             below = value_after(live, (step,))
             known = _declared_at(declared, step)
             place = path / step
@@ -64,7 +67,7 @@ def additions(obj: Added, fields: FieldsV1, *, inside: bool = True) -> Iterator[
                 if _is_whole(child):
                     if not inside:
                         continue
-                    yield from _extras(place, known, below, obj)
+                    yield from _find_extras(place, known, below, obj)
                 else:
                     pending.append((place, child, known, below))
             elif says_nothing(place, below, obj.kind, live):
@@ -75,7 +78,7 @@ def additions(obj: Added, fields: FieldsV1, *, inside: bool = True) -> Iterator[
                 pending.append((place, child, ABSENT, below))
 
 
-def injected(declared: Value, live: Value, holds: tuple[FieldsV1, ...]) -> Iterator[Addition]:
+def find_injected(declared: Value, live: Value, holds: tuple[FieldsV1, ...]) -> Iterator[Addition]:
     """Yield the containers and volumes of a pod's template that are neither declared nor held.
 
     A mutating webhook's work is put down to no manager.
@@ -90,12 +93,12 @@ def injected(declared: Value, live: Value, holds: tuple[FieldsV1, ...]) -> Itera
                 step = Select((("name", item.get("name")),)) if isinstance(item, dict) else None
                 if step is None or _declared_at(known, step) is not ABSENT:
                     continue
-                is_held = any(_holds(node, (*path.steps, step)) for node in holds)
+                is_held = any(_has_field(node, (*path.steps, step)) for node in holds)
                 if not is_held and not str(item.get("name")).startswith(_TOKEN_VOLUME):
                     yield Addition(path / step, item)
 
 
-def _children(node: FieldsV1) -> Iterator[tuple[Step, FieldsV1]]:
+def _children_of(node: FieldsV1) -> Iterator[tuple[Step, FieldsV1]]:
     for name, child in node.items():
         step = parse_step(name)
         if step is not None and isinstance(child, dict):
@@ -103,7 +106,7 @@ def _children(node: FieldsV1) -> Iterator[tuple[Step, FieldsV1]]:
 
 
 def _is_whole(node: FieldsV1) -> bool:
-    """Tell whether a manager holds all that stands there, whatever it is."""
+    """Return whether a manager holds all that stands there, whatever it is."""
     return not node
 
 
@@ -121,18 +124,24 @@ def _find(declared: list[Any], wanted: dict[str, Any]) -> int | None:
     # decide, item by item.
     for index, item in enumerate(declared):
         named = tuple(key for key in wanted if isinstance(item, dict) and key in item)
-        if named and Lookup([wanted], named).index_of(item) is not None and _fills(item, wanted):
+        if (
+            named
+            and Lookup([wanted], named).index_of(item) is not None
+            and _is_filled(item, wanted)
+        ):
             return index
     return None
 
 
-def _fills(item: dict[str, Any], wanted: dict[str, Any]) -> bool:
+def _is_filled(item: dict[str, Any], wanted: dict[str, Any]) -> bool:
     return all(key in item or key != "protocol" or wanted[key] == "TCP" for key in wanted)
 
 
-def _extras(path: Path, declared: Value, live: Value, obj: Added) -> Iterator[Addition]:
+def _find_extras(
+    path: Path, declared: Value, live: Value, obj: ComparedObject
+) -> Iterator[Addition]:
     """Yield what *live* holds and *declared* does not, inside a value that is held as a whole."""
-    says_nothing = _says_nothing if obj.shape.typed else _is_null
+    says_nothing = _is_meaningless if obj.shape.typed else _is_null
     pending = [(path, declared, live)]
     while pending:
         path, declared, live = pending.pop()
@@ -152,7 +161,7 @@ def _is_null(_: Path, value: Value, __: str, ___: Value) -> bool:
     return value is None
 
 
-def _says_nothing(path: Path, value: Value, kind: str, around: Value) -> bool:
+def _is_meaningless(path: Path, value: Value, kind: str, around: Value) -> bool:
     if value is None:
         return True
     step, above = path.step, path.parent or ROOT
@@ -161,11 +170,11 @@ def _says_nothing(path: Path, value: Value, kind: str, around: Value) -> bool:
     return is_default(path, value, kind, around) or (value in ({}, []) and is_forgotten)
 
 
-def _holds(fields: FieldsV1, steps: tuple[Step, ...]) -> bool:
-    """Tell whether *fields* hold something at the end of *steps*, or all that contains it."""
+def _has_field(fields: FieldsV1, steps: tuple[Step, ...]) -> bool:
+    """Return whether *fields* hold something at the end of *steps*, or all that contains it."""
     node = fields
     for step in steps:
-        found = next((child for other, child in _children(node) if other == step), None)
+        found = next((child for other, child in _children_of(node) if other == step), None)
         if found is None:
             return False
         if not found:

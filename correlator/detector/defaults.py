@@ -1,7 +1,7 @@
-"""What the API server fills in by itself: a field that says the same is no difference.
+"""The defaults of the API server: a live field that equals its default is not a difference.
 
-Defaults appear among the fields of whoever created an object, and inside lists that somebody else
-replaced as a whole. Elsewhere nobody holds them and they never show.
+Defaults appear among the fields of the manager that created an object, and inside lists that
+another manager replaced as a whole. Elsewhere they have no manager and are never compared.
 """
 
 from typing import Any, Final, NamedTuple
@@ -131,7 +131,9 @@ class _Default(NamedTuple):
     """The only kinds that it is filled in for; all of them where it is empty."""
 
 
-def _by_last_key(*tables: tuple[dict[str, tuple[Any, ...]], str]) -> dict[str, list[_Default]]:
+def _index_by_last_key(
+    *tables: tuple[dict[str, tuple[Any, ...]], str],
+) -> dict[str, list[_Default]]:
     """Return the tables by the name at the end of each pattern, so that few are ever tried."""
     sorted_: dict[str, list[_Default]] = {}
     for table, kinds in tables:
@@ -143,7 +145,7 @@ def _by_last_key(*tables: tuple[dict[str, tuple[Any, ...]], str]) -> dict[str, l
     return sorted_
 
 
-_DEFAULTS: Final = _by_last_key(
+_DEFAULTS: Final = _index_by_last_key(
     (_IN_POD, ""),
     (_IN_CONTAINER, ""),
     (_IN_WORKLOAD, "DaemonSet Deployment ReplicaSet ReplicationController StatefulSet"),
@@ -154,11 +156,11 @@ _DEFAULTS: Final = _by_last_key(
     (_IN_SERVICE, "Service"),
     (_ELSEWHERE, ""),
 )
-_OWN_VALUES: Final = _by_last_key((dict.fromkeys(_ALLOCATED, ()), ""))
+_OWN_VALUES: Final = _index_by_last_key((dict.fromkeys(_ALLOCATED, ()), ""))
 
 
 def is_default(path: Path, value: Value, kind: str, around: Value = None) -> bool:
-    """Tell whether the API server would put *value* at *path* of a built-in *kind* by itself.
+    """Return whether the API server would put *value* at *path* of a built-in *kind* by itself.
 
     A map is such a value if all that it holds is. *around* is the map that *value* stands in.
     """
@@ -192,7 +194,7 @@ def _is_filled_in(path: Path, value: Value, kind: str) -> bool:
 
 
 def _is_pull_policy(path: Path, value: Value, around: Value) -> bool:
-    """Tell whether *value* is how images are pulled where nobody says: by what their tag is."""
+    """Return whether *value* is how images are pulled where nobody says: by what their tag is."""
     if path.step != Key("imagePullPolicy"):
         return False
     image = around.get("image") if isinstance(around, dict) else None

@@ -1,10 +1,7 @@
-"""One object: what Git declares of it against what is live.
+"""The comparison of one object: what Git declares against what is live.
 
-What a manifest declares, in the form in which the API server stores it.
-
-Fields by the numbers of items, as JSON pointers name them.
-
-Labels and annotations that engines put on what they apply: Git never declares them.
+A manifest is first brought to the form that the API server stores. Labels and annotations that
+engines add to the objects they apply are left out, since Git never declares them.
 """
 
 import base64
@@ -14,10 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from correlator.declared.manifests import Declared, last_applied
-from correlator.detector.additions import Added, additions, injected
+from correlator.declared.manifests import Declared, last_applied_of
+from correlator.detector.additions import ComparedObject, find_additions, find_injected
 from correlator.detector.defaults import is_default
-from correlator.detector.leaves import Difference, declares_nothing, differences, forgets_emptiness
+from correlator.detector.leaves import (
+    Difference,
+    declares_nothing,
+    find_differences,
+    forgets_emptiness,
+)
 from correlator.detector.managers import Managers, Party, managers_for
 from correlator.finding import Finding, latest_of, parse_time
 from glasswarden.kube.compare import ABSENT, Value, value_after, value_at
@@ -40,23 +42,23 @@ from glasswarden.policy.policy import Policy
 _BYTES: Final = {"Secret": ("data",), "ConfigMap": ("binaryData",)}
 
 
-def declared_form(manifest: Object, ref: Ref) -> Object:
+def normalize_manifest(manifest: Object, ref: Ref) -> Object:
     """Return *manifest* without what only the API server writes, a Secret's text encoded.
 
     Nothing is taken away that could be drift; what cannot be understood stays as it is.
     """
-    meant = _without_place(without_noise(manifest))
+    meant = _strip_namespace(without_noise(manifest))
     if ref.group or ref.kind not in _BYTES:
         return meant
     if ref.kind == "Secret" and isinstance(meant.get("stringData"), dict):
-        meant = _with_string_data(meant)
+        meant = _encode_string_data(meant)
     for field in _BYTES[ref.kind]:
         if isinstance(meant.get(field), dict):
-            meant = {**meant, field: {k: canonical_base64(v) for k, v in meant[field].items()}}
+            meant = {**meant, field: {k: normalize_base64(v) for k, v in meant[field].items()}}
     return meant
 
 
-def _without_place(manifest: Object) -> Object:
+def _strip_namespace(manifest: Object) -> Object:
     """Return *manifest* without its namespace: by where it is live, not by what it says."""
     metadata = manifest.get("metadata")
     if not isinstance(metadata, dict) or "namespace" not in metadata:
@@ -65,7 +67,7 @@ def _without_place(manifest: Object) -> Object:
     return {**manifest, "metadata": kept}
 
 
-def canonical_base64(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def normalize_base64(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return *value* as the API server writes it, where it is base64: without line breaks."""
     if not isinstance(value, str):
         return value
@@ -75,7 +77,7 @@ def canonical_base64(value: Any) -> Any:  # noqa: ANN401 - any JSON value
         return value
 
 
-def _with_string_data(secret: Object) -> Object:
+def _encode_string_data(secret: Object) -> Object:
     data = secret.get("data")
     written = {
         key: base64.b64encode(value.encode(errors="surrogatepass")).decode()
@@ -86,7 +88,7 @@ def _with_string_data(secret: Object) -> Object:
     return {**kept, "data": {**(data if isinstance(data, dict) else {}), **written}}
 
 
-def numbered(path: Path, live: Object) -> Path | None:
+def number_items(path: Path, live: Object) -> Path | None:
     """Return *path* with the number of each item that it selects in *live*.
 
     Nothing where it selects none, or one that is not there.
@@ -119,7 +121,7 @@ _KEYS: Final = frozenset(key for engine in ENGINES for key in engine.drift.keys)
 
 
 def is_engines_own(path: Path, marks: frozenset[tuple[str, str]]) -> bool:
-    """Tell whether *path* leads to what an engine writes about itself; *marks* are more of it."""
+    """Return whether *path* leads to what an engine writes about itself; *marks* are more of it."""
     match path.steps:
         case (Key(name="metadata"), Key(name=place), Key(name=key)) if place in _MARKED:
             is_marked = (place.removesuffix("s"), key) in marks
@@ -138,25 +140,25 @@ class Detector:
     policy: Policy
     revision: str
 
-    def missing(self, declared: Declared, ref: Ref) -> Finding:
+    def new_missing(self, declared: Declared, ref: Ref) -> Finding:
         """Return the finding that the cluster lacks *declared*, which would be *ref* there."""
         owner = owner_of(declared.manifest, self.policy.engines)
-        meant = declared_form(declared.manifest, ref)
+        meant = normalize_manifest(declared.manifest, ref)
         return Finding(
             ref, ROOT, meant, ABSENT, None, SOURCE, self.revision, owner, origin=declared.origin
         )
 
-    def compared(self, declared: Declared, live: Object) -> list[Finding]:
+    def compare(self, declared: Declared, live: Object) -> list[Finding]:
         """Return where *live* is not as *declared* says."""
         ref = ref_of(live)
         owner = owner_of(live, self.policy.engines)
         subject = _Subject(
             ref,
-            declared_form(declared.manifest, ref),
+            normalize_manifest(declared.manifest, ref),
             without_noise(without_notes(live)),
             entries_of(live),
             managers_for(owner, self.policy),
-            last_applied(live),
+            last_applied_of(live),
             self.policy.mark_keys,
         )
         entries = tuple(map(without_fields, subject.entries))
@@ -166,13 +168,13 @@ class Detector:
                 tuple(map(without_fields, holders)), entries, declared.origin,
                 generation=generation_of(live),
             )
-            for path, was, now, holders, since in subject.found(metadata_of(live))
+            for path, was, now, holders, since in subject.find_differences(metadata_of(live))
         ]  # fmt: skip
         return [
             replace(
                 each,
                 was_applied=subject.was_applied(each.field),
-                numbered=numbered(each.field, live),
+                numbered=number_items(each.field, live),
             )
             for each in found
         ]
@@ -197,52 +199,52 @@ class _Subject:
     """Labels and annotations that ownership is read from."""
 
     def was_applied(self, path: Path) -> bool | None:
-        """Tell whether what was applied last holds *path*, where the object tells."""
-        return None if self.applied is None else _holds(self.applied, path)
+        """Return whether what was applied last holds *path*, where the object tells."""
+        return None if self.applied is None else _has_value(self.applied, path)
 
-    def found(self, metadata: Object) -> Iterator[_Found]:
+    def find_differences(self, metadata: Object) -> Iterator[_Found]:
         """Yield the differences: declared fields first, then additions."""
         if deleted := metadata.get("deletionTimestamp"):
             path = path_of("metadata", "deletionTimestamp")
             yield path, ABSENT, deleted, (), parse_time(str(deleted))
         shape = shape_of(self.ref)
         hints = tuple(entry.fields for entry in self.entries)
-        for each in differences(self.declared, self.live, shape, hints):
+        for each in find_differences(self.declared, self.live, shape, hints):
             holders = owners_at(self.entries, each.path) if each.live is not ABSENT else ()
             if not self._is_defaulted(each):
                 yield each.path, each.declared, each.live, holders, latest_of(holders)
-        yield from self._added()
+        yield from self._find_added()
 
-    def _added(self) -> Iterator[_Found]:
+    def _find_added(self) -> Iterator[_Found]:
         shape = shape_of(self.ref)
         seen: set[Path] = set()
         for entry in self.entries:
             if self.managers.party_of(entry) is not Party.OTHER:
                 continue
-            for each in additions(self._whole(), entry.fields):
+            for each in find_additions(self._whole(), entry.fields):
                 if each.path not in seen and not self._is_owners(each.path):
                     seen.add(each.path)
-                    others = self._others(owners_at(self.entries, each.path))
+                    others = self._others_of(owners_at(self.entries, each.path))
                     yield each.path, ABSENT, each.live, others, latest_of(others)
-        yield from self._left_over(seen)
-        yield from self._deployed(seen)
+        yield from self._find_left_over(seen)
+        yield from self._find_deployed(seen)
         if self.entries and shape.typed:
             holds = tuple(entry.fields for entry in self.entries)
-            for each in injected(self.declared, self.live, holds):
+            for each in find_injected(self.declared, self.live, holds):
                 yield each.path, ABSENT, each.live, (), None
 
-    def _left_over(self, seen: set[Path]) -> Iterator[_Found]:
+    def _find_left_over(self, seen: set[Path]) -> Iterator[_Found]:
         """Yield what the owner applied once and Git no longer declares."""
         for entry in self.entries:
             is_applied = entry.operation == "Apply" and not entry.subresource
             if not is_applied or self.managers.party_of(entry) is not Party.OWNER:
                 continue
-            for each in additions(self._whole(), entry.fields, inside=False):
+            for each in find_additions(self._whole(), entry.fields, inside=False):
                 if each.path not in seen and not is_engines_own(each.path, self.marks):
                     seen.add(each.path)
                     yield each.path, ABSENT, each.live, (entry,), parse_time(entry.time)
 
-    def _deployed(self, seen: set[Path]) -> Iterator[_Found]:
+    def _find_deployed(self, seen: set[Path]) -> Iterator[_Found]:
         """Yield what was in a manifest that somebody applied to an object without an owner.
 
         Whoever creates an object client-side holds what was filled in for it, too: what was applied
@@ -253,26 +255,26 @@ class _Subject:
         for entry in self.entries:
             if self.managers.party_of(entry) is not Party.OWNER or entry.operation == "Apply":
                 continue
-            for each in additions(self._whole(), entry.fields, inside=False):
-                if each.path not in seen and _holds(self.applied, each.path):
+            for each in find_additions(self._whole(), entry.fields, inside=False):
+                if each.path not in seen and _has_value(self.applied, each.path):
                     seen.add(each.path)
                     yield each.path, ABSENT, each.live, (entry,), parse_time(entry.time)
 
-    def _whole(self) -> Added:
-        return Added(self.ref.kind, self.declared, self.live, shape_of(self.ref))
+    def _whole(self) -> ComparedObject:
+        return ComparedObject(self.ref.kind, self.declared, self.live, shape_of(self.ref))
 
     def _is_owners(self, path: Path) -> bool:
-        """Tell whether the owner holds the very field too, as it does its own marks."""
+        """Return whether the owner holds the very field too, as it does its own marks."""
         return any(
             self.managers.party_of(entry) is Party.OWNER and _names_field(entry.fields, path)
             for entry in self.entries
         )
 
-    def _others(self, holders: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    def _others_of(self, holders: tuple[Entry, ...]) -> tuple[Entry, ...]:
         return tuple(each for each in holders if self.managers.party_of(each) is Party.OTHER)
 
     def _is_defaulted(self, found: Difference) -> bool:
-        """Tell whether the API server filled in what is declared as empty."""
+        """Return whether the API server filled in what is declared as empty."""
         step = found.path.step
         return (
             isinstance(step, Key)
@@ -283,7 +285,7 @@ class _Subject:
         )
 
 
-def _holds(applied: Object, path: Path) -> bool:
+def _has_value(applied: Object, path: Path) -> bool:
     return value_at(applied, path) is not ABSENT
 
 

@@ -1,9 +1,9 @@
-"""The declared fields, one by one: which of them has another value live, or none.
+"""The comparison of declared fields: which of them have another value live, or none.
 
-Only what is declared is looked at, so what the API server fills in never shows. Lists are compared
-as Kubernetes merges them; where the built-in types know nothing, managedFields tell the merge keys.
+Only declared fields are compared, so defaults never show. Lists are compared as Kubernetes merges
+them; where the built-in types do not define merge keys, managedFields do.
 
-Nothing here recurses, and no cost grows faster than the declared value's size.
+Nothing here recurses, and no cost grows faster than the size of the declared value.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ class Difference(msgspec.Struct, frozen=True, gc=False):
     live: Value
 
 
-class _Place(msgspec.Struct, frozen=True, gc=False):
+class _FieldPair(msgspec.Struct, frozen=True, gc=False):
     """The same place in what is declared and what is live."""
 
     path: Path
@@ -54,20 +54,22 @@ class _Place(msgspec.Struct, frozen=True, gc=False):
     """Whether an empty value here is the same as none."""
 
 
-def differences(declared: Value, live: Value, shape: Shape, hints: Hints) -> Iterator[Difference]:
+def find_differences(
+    declared: Value, live: Value, shape: Shape, hints: Hints
+) -> Iterator[Difference]:
     """Yield the declared places whose live value differs, each as small as it can be, in order."""
-    pending = [_Place(ROOT, declared, live, shape, hints)]
+    pending = [_FieldPair(ROOT, declared, live, shape, hints)]
     while pending:
         place = pending.pop()
-        parts = _parts(place)
+        parts = _split(place)
         if parts is None:
             yield Difference(place.path, place.declared, place.live)
         else:
-            pending += [part for part in reversed(parts) if not _same(part)]
+            pending += [part for part in reversed(parts) if not _is_same(part)]
 
 
 def declares_nothing(value: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell whether *value* is null, zero, or holds nothing but such values."""
+    """Return whether *value* is null, zero, or holds nothing but such values."""
     pending = [value]
     while pending:
         value = pending.pop()
@@ -79,13 +81,13 @@ def declares_nothing(value: Any) -> bool:  # noqa: ANN401 - any JSON value
 
 
 def forgets_emptiness(name: str, around: Path, shape: Shape) -> bool:
-    """Tell whether the API server drops the field *name* of what stands at *around* when empty."""
+    """Return whether the API server drops the field *name* of the object at *around* when empty."""
     inside = around.step
     in_map = isinstance(inside, Key) and inside.name in MAPS
     return shape.typed and not in_map and name not in POINTERS
 
 
-def _same(place: _Place) -> bool:
+def _is_same(place: _FieldPair) -> bool:
     declared, live = place.declared, place.live
     if declared is None:
         return True  # null declares nothing
@@ -101,47 +103,49 @@ def _same(place: _Place) -> bool:
     return not isinstance(live, dict | list) and same_scalar(declared, live)
 
 
-def _parts(place: _Place) -> list[_Place] | None:
+def _split(place: _FieldPair) -> list[_FieldPair] | None:
     """Return the places inside, or nothing where the place differs as a whole."""
     if isinstance(place.declared, dict) and isinstance(place.live, dict):
-        return _fields(place)
+        return _pair_fields(place)
     if isinstance(place.declared, list) and isinstance(place.live, list):
-        return _items(place)
+        return _pair_items(place)
     return None
 
 
-def _fields(place: _Place) -> list[_Place]:
+def _pair_fields(place: _FieldPair) -> list[_FieldPair]:
     parts = []
     for key, value in place.declared.items():
         forgets = forgets_emptiness(key, place.path, place.shape)
-        parts.append(_below(place, Key(key), value, place.live.get(key, ABSENT), forgets=forgets))
+        parts.append(
+            _new_pair(place, Key(key), value, place.live.get(key, ABSENT), forgets=forgets)
+        )
     return parts
 
 
-def _items(place: _Place) -> list[_Place] | None:
+def _pair_items(place: _FieldPair) -> list[_FieldPair] | None:
     match place.shape.items or items_by(place.hints):
         case Keyed(keys=keys):
-            return _by_keys(place, keys)
+            return _pair_by_keys(place, keys)
         case "set":
-            return _by_value(place)
+            return _pair_by_value(place)
         case _:
-            return _by_index(place)
+            return _pair_by_index(place)
 
 
-def _by_keys(place: _Place, keys: Keys) -> list[_Place] | None:
+def _pair_by_keys(place: _FieldPair, keys: Keys) -> list[_FieldPair] | None:
     lookup = Lookup(place.live, keys)
     parts = []
     order: list[tuple[int, str]] = []
     for item in place.declared:
         index = lookup.index_of(item)
         live = ABSENT if index is None else place.live[index]
-        step = _step(item, live, keys)
+        step = _step_to(item, live, keys)
         if step is None or not lookup.is_able:
-            return _by_index(place)
-        parts.append(_below(place, step, item, live))
+            return _pair_by_index(place)
+        parts.append(_new_pair(place, step, item, live))
         if index is not None:
             order.append((index, str(step)))
-    return parts + _reordered(place, order)
+    return parts + _find_reordered(place, order)
 
 
 class Lookup:
@@ -149,7 +153,7 @@ class Lookup:
 
     def __init__(self, items: list[Any], keys: Keys) -> None:
         self._keys = keys
-        self._items = [_completed(item) for item in items]
+        self._items = [_complete(item) for item in items]
         self._index = identified(self._items, keys)
 
     @property
@@ -159,7 +163,7 @@ class Lookup:
 
     def index_of(self, wanted: Any) -> int | None:  # noqa: ANN401 - any JSON value
         """Return the position of the one item with the keys that *wanted* names."""
-        wanted = _completed(wanted)
+        wanted = _complete(wanted)
         if not isinstance(wanted, dict) or self._index is None:
             return None
         if (identity := identity_of(wanted, self._keys)) is not None:
@@ -175,15 +179,15 @@ class Lookup:
         return positions[0] if len(positions) == 1 else None
 
 
-def _step(declared: Any, live: Value, keys: Keys) -> Select | Member | None:  # noqa: ANN401 - JSON
+def _step_to(declared: Any, live: Value, keys: Keys) -> Select | Member | None:  # noqa: ANN401 - JSON
     """Return the step to an item, by the live item's keys where there is one."""
-    for item in (live, _completed(declared)):
+    for item in (live, _complete(declared)):
         if isinstance(item, dict) and identity_of(item, keys) is not None:
             return step_to(item, keys)
     return None
 
 
-def _reordered(place: _Place, order: list[tuple[int, str]]) -> list[_Place]:
+def _find_reordered(place: _FieldPair, order: list[tuple[int, str]]) -> list[_FieldPair]:
     step = place.path.step
     if order == sorted(order, key=lambda each: each[0]):
         return []
@@ -191,36 +195,36 @@ def _reordered(place: _Place, order: list[tuple[int, str]]) -> list[_Place]:
         return []
     wanted = [selector for _, selector in order]
     found = [selector for _, selector in sorted(order, key=lambda each: each[0])]
-    return [_below(place, Order(), wanted, found)]
+    return [_new_pair(place, Order(), wanted, found)]
 
 
-def _by_value(place: _Place) -> list[_Place] | None:
+def _pair_by_value(place: _FieldPair) -> list[_FieldPair] | None:
     if not all(isinstance(item, _SCALARS) for item in place.declared):
         return None
     return [
-        _below(place, Member(item), item, ABSENT)
+        _new_pair(place, Member(item), item, ABSENT)
         for item in place.declared
         if not any(same_scalar(item, other) for other in place.live)
     ]
 
 
-def _by_index(place: _Place) -> list[_Place] | None:
+def _pair_by_index(place: _FieldPair) -> list[_FieldPair] | None:
     """Return the items side by side; a list of plain values, or of another length, is one value."""
     if len(place.declared) != len(place.live) or not all(
         isinstance(item, dict | list) for item in place.declared
     ):
         return None
     pairs = enumerate(zip(place.declared, place.live, strict=True))
-    return [_below(place, Index(index), declared, live) for index, (declared, live) in pairs]
+    return [_new_pair(place, Index(index), declared, live) for index, (declared, live) in pairs]
 
 
-def _below(
-    place: _Place, step: Step, declared: Value, live: Value, *, forgets: bool = False
-) -> _Place:
+def _new_pair(
+    place: _FieldPair, step: Step, declared: Value, live: Value, *, forgets: bool = False
+) -> _FieldPair:
     shape = Shape(items="atomic") if isinstance(step, Order) else place.shape.below(step)
     hints = hints_below(place.hints, step)
-    return _Place(place.path / step, declared, live, shape, hints, forgets)
+    return _FieldPair(place.path / step, declared, live, shape, hints, forgets)
 
 
-def _completed(item: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _complete(item: Any) -> Any:  # noqa: ANN401 - any JSON value
     return {**_KEY_DEFAULTS, **item} if isinstance(item, dict) else item

@@ -1,6 +1,6 @@
-"""Whose a field is, by the field manager that holds it.
+"""The party that holds a field, by the name of its field manager.
 
-Managers' names are chosen by whoever writes, so this sorts what is seen; it proves nothing.
+A writer chooses its manager's name, so this classifies what is seen; it proves nothing.
 """
 
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Managers:
         return Party.OWNER if is_deployer else Party.OTHER
 
     def applies(self, manager: str) -> bool:
-        """Tell whether *manager*, by its name alone, deploys the object as a whole."""
+        """Return whether *manager*, by its name alone, deploys the object as a whole."""
         return manager in (_DEPLOYERS if self.appliers is None else self.appliers)
 
 
@@ -82,7 +82,7 @@ def keepers_for(owner: Owner | None, policy: Policy) -> frozenset[str]:
 
 
 def may_write(entry: Entry) -> bool:
-    """Tell whether *entry* is of somebody who may write what Git declares, unlike Kubernetes."""
+    """Return whether *entry* is of somebody who may write what Git declares, unlike Kubernetes."""
     return Managers(None).party_of(entry) is not Party.KUBERNETES
 
 
@@ -92,10 +92,10 @@ def applier_of(owner: Owner | None) -> str:
 
 
 def is_person(manager: str) -> bool:
-    """Tell whether *manager* is a program that a person runs."""
+    """Return whether *manager* is a program that a person runs."""
     return manager.startswith("kubectl-") or manager in _PEOPLE
 
 
 def is_kubernetes(manager: str) -> bool:
-    """Tell whether *manager* is a part of Kubernetes."""
+    """Return whether *manager* is a part of Kubernetes."""
     return manager in _KUBERNETES

@@ -1,7 +1,7 @@
 """Objects that Git once declared and no longer does, and whether they may be pruned.
 
-An orphan is known by the marks of an application whose other objects are declared. The plan says
-what stands in the way; nothing here deletes.
+An orphan carries the marks of an application whose other objects are declared. The plan lists what
+prevents pruning; nothing here deletes.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class PrunePlan:
         return not (self.kept_by or self.holds_data or self.is_terminating)
 
 
-def orphaned(live: Object, owner: Owner, revision: str) -> Finding:
+def new_orphan(live: Object, owner: Owner, revision: str) -> Finding:
     """Return the finding that *live*, an object or its metadata, is one too many."""
     kept = without_noise(live).get("metadata", {})
     if deleted := metadata_of(live).get("deletionTimestamp"):
@@ -52,12 +52,12 @@ def prune_plan(orphan: Finding) -> PrunePlan:
     live: Object = orphan.live
     finalizers = metadata_of(live).get("finalizers")
     return PrunePlan(
-        _kept_by(live),
+        _protection_of(live),
         tuple(map(str, finalizers)) if isinstance(finalizers, list) else (),
         "deletionTimestamp" in metadata_of(live),
         orphan.ref.kind in _DATA,
     )
 
 
-def _kept_by(live: Object) -> str:
+def _protection_of(live: Object) -> str:
     return next(filter(None, (engine.drift.keeps(live) for engine in ENGINES)), "")

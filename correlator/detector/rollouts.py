@@ -1,4 +1,4 @@
-"""What an object says about its replicas: whether they still change, and who scales them."""
+"""The replicas of an object: whether they are still changing, and what scales them."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ _MOST_BY_KEDA: Final = 100
 
 
 def is_rolling_out(live: Object) -> bool:
-    """Tell whether a workload's controller has not finished what was last asked of it."""
+    """Return whether a workload's controller has not finished what was last asked of it."""
     status, spec = live.get("status"), live.get("spec")
     if not isinstance(status, dict) or not isinstance(spec, dict):
         return False
@@ -26,7 +26,7 @@ def is_rolling_out(live: Object) -> bool:
     )
 
 
-def autoscaled_by(scaler: Object) -> tuple[tuple[str, str, str], tuple[int, int]]:
+def scaling_of(scaler: Object) -> tuple[tuple[str, str, str], tuple[int, int]]:
     """Return what *scaler* scales, and how far: the fewest and the most replicas.
 
     An autoscaler of Kubernetes keeps one replica at least, one of KEDA none, unless told otherwise.

@@ -14,12 +14,20 @@ from typing import Final
 from correlator.attribution.link import State
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import find_program, output_of
-from correlator.digest.compose import Episode, Period, Place, Seen, compose, ignored_since, teams_of
+from correlator.digest.compose import (
+    Episode,
+    FieldKey,
+    Period,
+    ReviewEvidence,
+    compose_review,
+    find_ignored_since,
+    teams_of,
+)
 from correlator.digest.model import Ignore, Review
 from correlator.episodes.episode import Episode as Stored
 from correlator.episodes.open import open_history
 from correlator.finding import Finding, parse_time
-from correlator.grants import Grant, grants_of, ref_of_attempt, stories_since
+from correlator.grants import Grant, grant_attempts_since, grants_of, ref_of_attempt
 from correlator.inspection.evidence import Evidence, LiveUnavailable
 from correlator.inspection.inspect import NothingInspected, inspect
 from correlator.inspection.scope import InspectionScope
@@ -27,7 +35,7 @@ from correlator.inspection.sources import recorded_sources
 from correlator.live.source import Kind, KindUnavailable
 from correlator.sources.ignore_rules import Ignore as Rule
 from correlator.sources.reconcilers import read_reconcilers
-from correlator.still_live import UNKNOWN, NotKnown, Standings
+from correlator.still_live import UNKNOWN, FieldCheck, NotKnown
 from glasswarden.cluster.client import ApiServerError
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Object, Ref, ref_of
@@ -62,7 +70,7 @@ def assemble_review(
     evidence.live_scope = scope.live
     assembly = _Assembly(evidence, scope, period, policy_file)
     attempts = assembly.attempts()
-    return compose(period, attempts, assembly.seen(attempts, history), period.until)
+    return compose_review(period, attempts, assembly.seen(attempts, history), period.until)
 
 
 @dataclass(slots=True)
@@ -84,7 +92,7 @@ class _Assembly:
         )
         return self.evidence.attempts(question)
 
-    def seen(self, attempts: Sequence[Attempt], history: str) -> Seen:
+    def seen(self, attempts: Sequence[Attempt], history: str) -> ReviewEvidence:
         """Return what is known besides the records."""
         audit, has_live = self.evidence.audit, self.evidence.has_live
         self.unknown += [f"{each.what}: {each.why}" for each in (audit.incomplete if audit else ())]
@@ -95,13 +103,13 @@ class _Assembly:
         findings = self._findings() if has_live else None
         ignores = self._ignores(findings) if findings is not None and self.evidence.git else []
         teams = self._teams(attempts, findings or ()) if has_live else {}
-        return Seen(grants, findings, ignores, episodes, tuple(self.unknown), teams)
+        return ReviewEvidence(grants, findings, ignores, episodes, tuple(self.unknown), teams)
 
     def _grants(self, since: datetime) -> list[Grant]:
         """Return the grants since *since*, with what became of their fields."""
         if self.evidence.ledger is None:
             return []
-        story = stories_since(self.evidence.ledger, since, self.evidence.cluster)
+        story = grant_attempts_since(self.evidence.ledger, since, self.evidence.cluster)
         wanted = [each for each in story if self._includes(each) and not self._is_lost(each)]
         grants = grants_of(wanted, self._field_states() if wanted else lambda *_: UNKNOWN)
         if reason := self.evidence.live_failure:
@@ -118,7 +126,7 @@ class _Assembly:
         witness = witnesses.get(attempt.id)
         return witness is not None and witness.stored is False
 
-    def _field_states(self) -> Standings:
+    def _field_states(self) -> FieldCheck:
         try:
             return self.evidence.field_states()
         except DeclaredUnreadable:
@@ -159,7 +167,7 @@ class _Assembly:
         with suppress(KindUnavailable, LiveUnavailable, ApiServerError):
             for each in self.evidence.live(self.scope.live).anywhere(_APPLICATION, owner.app):
                 if ref_of(each).namespace == owner.namespace:
-                    return ignored_since(each)
+                    return find_ignored_since(each)
         return None
 
     def _teams(self, attempts: Sequence[Attempt], findings: Sequence[Finding]) -> Mapping[str, str]:
@@ -244,5 +252,5 @@ def _written(file: Path, name: str) -> datetime | None:
 
 def _episode(stored: Stored) -> Episode:
     last = stored.last
-    place = Place(stored.cluster, last.group, last.kind, last.namespace, last.name, last.field)
+    place = FieldKey(stored.cluster, last.group, last.kind, last.namespace, last.name, last.field)
     return Episode(place, last.app, last.team, stored.first_seen)

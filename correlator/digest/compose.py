@@ -1,8 +1,7 @@
-"""From records, grants and findings to a review. Pure: whoever calls has looked already.
+"""From records, grants and findings to a review. Pure: all evidence comes as arguments.
 
-Since when a rule leaves differences alone, as far as its object tells.
-
-Whose application it is, by the labels of its objects: where no service was told.
+The team of an application is read from the labels of its objects, and the age of an ignore rule
+from the managed fields of the object that holds it.
 """
 
 from collections import Counter, defaultdict
@@ -49,7 +48,7 @@ class Period:
         return self.since - (self.until - self.since)
 
 
-class Place(NamedTuple):
+class FieldKey(NamedTuple):
     """A field by its name: an object that was made anew is in the same place."""
 
     cluster: str
@@ -73,14 +72,14 @@ class Place(NamedTuple):
 class Episode:
     """A field that was not as Git says, for a while, as the history of findings has it."""
 
-    place: Place
+    place: FieldKey
     app: str
     team: str
     began: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReviewEvidence:
     """What is known beside the records, of both periods; none is what nobody looked at."""
 
     grants: Sequence[Grant] = ()
@@ -92,70 +91,74 @@ class Seen:
     """By application, as the labels of its objects say."""
 
 
-def compose(period: Period, attempts: Iterable[Attempt], seen: Seen, now: datetime) -> Review:
+def compose_review(
+    period: Period, attempts: Iterable[Attempt], seen: ReviewEvidence, now: datetime
+) -> Review:
     """Return the review of *period*; *attempts* are those since the period before, oldest first."""
     writes = [tries[-1] for tries in writes_of(attempts) if _is_write(tries[-1])]
     lately = [each for each in writes if each.time >= period.since]
     earlier = [each for each in writes if each.time < period.since]
-    episodes = _since(seen.episodes, period.since)
-    overdue = [each for each in seen.grants if each.state(now) is State.OVERDUE]
+    episodes = _episodes_since(seen.episodes, period.since)
+    overdue = [each for each in seen.grants if each.state_at(now) is State.OVERDUE]
     return Review(
         made=now,
         since=period.since,
         until=period.until,
-        writes=_counted(_admitted(lately), _admitted(earlier)),
-        refused=_counted(_refused(lately), _refused(earlier)),
-        people=_counted({each.actor for each in lately}, {each.actor for each in earlier}),
-        grants=_counted(*_grants(seen.grants, period)),
-        episodes=_episodes(seen.episodes, period),
-        repeated=tuple(_repeated(lately, episodes)),
-        applications=tuple(_applications(lately, earlier, seen)),
-        overdue=tuple(_overdue(each) for each in overdue),
-        unchecked=sum(each.state(now) is State.UNCHECKED for each in seen.grants),
-        drift=None if seen.findings is None else _drift(seen.findings, seen.ignores),
+        writes=_count_both(_admitted_writes(lately), _admitted_writes(earlier)),
+        refused=_count_both(_denied_writes(lately), _denied_writes(earlier)),
+        people=_count_both({each.actor for each in lately}, {each.actor for each in earlier}),
+        grants=_count_both(*_split_grants(seen.grants, period)),
+        episodes=_count_episodes(seen.episodes, period),
+        repeated=tuple(_find_repeated(lately, episodes)),
+        applications=tuple(_summarize_applications(lately, earlier, seen)),
+        overdue=tuple(_overdue_of(each) for each in overdue),
+        unchecked=sum(each.state_at(now) is State.UNCHECKED for each in seen.grants),
+        drift=None if seen.findings is None else _drift_of(seen.findings, seen.ignores),
         unknown=seen.unknown,
     )
 
 
 def _is_write(attempt: Attempt) -> bool:
-    """Tell whether anything was to change: asking for a grant alone changes nothing."""
+    """Return whether anything was to change: asking for a grant alone changes nothing."""
     return bool(attempt.changes or attempt.unlisted) or attempt.operation in {"CREATE", "DELETE"}
 
 
-def _admitted(writes: Sequence[Attempt]) -> list[Attempt]:
+def _admitted_writes(writes: Sequence[Attempt]) -> list[Attempt]:
     return [each for each in writes if each.verdict == "allow"]
 
 
-def _refused(writes: Sequence[Attempt]) -> list[Attempt]:
+def _denied_writes(writes: Sequence[Attempt]) -> list[Attempt]:
     return [each for each in writes if each.verdict == "deny"]
 
 
-def _counted(now: Sequence[object] | set[str], before: Sequence[object] | set[str]) -> Count:
+def _count_both(now: Sequence[object] | set[str], before: Sequence[object] | set[str]) -> Count:
     return Count(now=len(now), before=len(before))
 
 
-def _grants(grants: Sequence[Grant], period: Period) -> tuple[list[Grant], list[Grant]]:
+def _split_grants(grants: Sequence[Grant], period: Period) -> tuple[list[Grant], list[Grant]]:
     lately = [each for each in grants if period.since <= each.start < period.until]
     return lately, [each for each in grants if period.before <= each.start < period.since]
 
 
-def _since(episodes: Sequence[Episode] | None, since: datetime) -> list[Episode] | None:
+def _episodes_since(episodes: Sequence[Episode] | None, since: datetime) -> list[Episode] | None:
     return None if episodes is None else [each for each in episodes if each.began >= since]
 
 
-def _episodes(episodes: Sequence[Episode] | None, period: Period) -> Count | None:
+def _count_episodes(episodes: Sequence[Episode] | None, period: Period) -> Count | None:
     if episodes is None:
         return None
     before = [each for each in episodes if period.before <= each.began < period.since]
-    return _counted(_since(episodes, period.since) or [], before)
+    return _count_both(_episodes_since(episodes, period.since) or [], before)
 
 
-def _repeated(writes: Sequence[Attempt], episodes: Sequence[Episode] | None) -> Iterable[Repeated]:
+def _find_repeated(
+    writes: Sequence[Attempt], episodes: Sequence[Episode] | None
+) -> Iterable[Repeated]:
     """Yield the fields that were changed, or drifted, more than once; the most often first."""
-    by_place: dict[Place, list[Attempt]] = defaultdict(list)
+    by_place: dict[FieldKey, list[Attempt]] = defaultdict(list)
     for each in writes:
         for path in dict.fromkeys(change.path for change in each.changes):
-            by_place[_place(each, path)].append(each)
+            by_place[_field_key_of(each, path)].append(each)
     back = Counter(each.place for each in episodes or ())
     often = {*by_place, *back}
     ranked = sorted(often, key=lambda place: (-max(len(by_place[place]), back[place]), place))
@@ -166,33 +169,35 @@ def _repeated(writes: Sequence[Attempt], episodes: Sequence[Episode] | None) -> 
                 cluster=place.cluster,
                 subject=place.subject,
                 path=place.path,
-                times=len(_admitted(changed)),
-                refused=len(_refused(changed)),
+                times=len(_admitted_writes(changed)),
+                refused=len(_denied_writes(changed)),
                 came_back=None if episodes is None else back[place],
-                actors=_distinct(each.actor for each in changed),
-                tickets=_distinct(each.ticket for each in changed),
+                actors=_distinct_words(each.actor for each in changed),
+                tickets=_distinct_words(each.ticket for each in changed),
             )
 
 
-def _place(attempt: Attempt, path: str) -> Place:
-    return Place(
+def _field_key_of(attempt: Attempt, path: str) -> FieldKey:
+    return FieldKey(
         attempt.cluster, attempt.group, attempt.kind, attempt.namespace, attempt.name, path
     )
 
 
-def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+def _distinct_words(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, words)))
 
 
-def _applications(
-    lately: Sequence[Attempt], earlier: Sequence[Attempt], seen: Seen
+def _summarize_applications(
+    lately: Sequence[Attempt], earlier: Sequence[Attempt], seen: ReviewEvidence
 ) -> Iterable[Application]:
     """Yield each application that something happened to; the busiest first."""
-    now, before = (Counter(each.app for each in _admitted(some)) for some in (lately, earlier))
-    refused = Counter(each.app for each in _refused(lately))
+    now, before = (
+        Counter(each.app for each in _admitted_writes(some)) for some in (lately, earlier)
+    )
+    refused = Counter(each.app for each in _denied_writes(lately))
     findings = [each for each in seen.findings or () if not _is_ignored(each)]
-    drifted = Counter(_app(each) for each in findings)
-    unexplained = Counter(_app(each) for each in findings if _is_unexplained(each))
+    drifted = Counter(_app_of(each) for each in findings)
+    unexplained = Counter(_app_of(each) for each in findings if _is_unexplained(each))
     told = {each.app: each.team for each in seen.episodes or () if each.team}
     teams = {**seen.teams, **told}
     names = {*now, *before, *refused, *drifted}
@@ -207,12 +212,12 @@ def _applications(
         )
 
 
-def _app(finding: Finding) -> str:
+def _app_of(finding: Finding) -> str:
     return finding.owner.app if finding.owner is not None else ""
 
 
-def _overdue(grant: Grant) -> Overdue:
-    owed = [each for each in grant.fields if each.is_owed is Answer.YES]
+def _overdue_of(grant: Grant) -> Overdue:
+    owed = [each for each in grant.fields if each.needs_follow_up is Answer.YES]
     return Overdue(
         cluster=grant.cluster,
         grantee=grant.grantee,
@@ -220,15 +225,15 @@ def _overdue(grant: Grant) -> Overdue:
         ticket=grant.ticket,
         reason=grant.reason,
         ended=grant.end,
-        fields=tuple(_named(each) for each in owed),
+        fields=tuple(_field_name_of(each) for each in owed),
     )
 
 
-def _named(field: Field) -> str:
+def _field_name_of(field: Field) -> str:
     return field.change.path
 
 
-def _drift(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> Drift:
+def _drift_of(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> Drift:
     counted = [each for each in findings if not _is_ignored(each)]
     return Drift(
         fields=len(counted),
@@ -242,7 +247,9 @@ def _drift(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> Drift:
             if _is_unexplained(each)
         ),
         orphans=tuple(
-            Orphan(subject=str(each.ref), owner=_app(each)) for each in findings if each.is_orphan
+            Orphan(subject=str(each.ref), owner=_app_of(each))
+            for each in findings
+            if each.is_orphan
         ),
         ignores=tuple(sorted(ignores, key=lambda each: (each.covers, each.whose, each.what))),
     )
@@ -259,7 +266,7 @@ def _is_unexplained(finding: Finding) -> bool:
 _RULES: Final = path_of("spec", "ignoreDifferences")
 
 
-def ignored_since(application: Object) -> datetime | None:
+def find_ignored_since(application: Object) -> datetime | None:
     """Return since when, at the latest, *application* has its rules; none where nobody tells.
 
     A manager's time is that of its last write to the object, and it had written them by then.
@@ -273,12 +280,12 @@ def teams_of(objects: Iterable[tuple[str, Object]]) -> dict[str, str]:
     """Return the team of each application, or its teams, by its name and *objects*."""
     named: dict[str, set[str]] = {}
     for app, obj in objects:
-        if team := _team(obj):
+        if team := _team_label_of(obj):
             named.setdefault(app, set()).add(team)
     return {app: ", ".join(sorted(teams)) for app, teams in named.items()}
 
 
-def _team(obj: Object) -> str:
+def _team_label_of(obj: Object) -> str:
     """Return what the label `team` says, or one that ends so, such as `example.com/team`."""
     metadata = obj.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, dict) else None

@@ -1,6 +1,6 @@
-"""The review for people: Markdown, a page, the terminal. Whatever people wrote is only shown.
+"""The review for people: Markdown, an HTML page, and text for the terminal, from the same sections.
 
-A review as titles, sentences and tables: what all formats for people share.
+Values from the cluster are always escaped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from correlator.digest.model import Application, Count, Repeated, Review
-from correlator.output.escape import markdown
+from correlator.output.escape import escape_markdown
 from correlator.report.html import PAGES
-from correlator.report.text import moment
-from glasswarden.terminal import printable
+from correlator.report.text import render_time
+from glasswarden.terminal import escape_unprintable
 
 UNKNOWN = "?"
 
@@ -33,49 +33,50 @@ def title_of(review: Review) -> str:
 def summary_of(review: Review) -> tuple[str, ...]:
     """Return the review in a few sentences."""
     by_hand = (
-        _trend(review.writes, f"{_count(review.writes.now, 'write')} let in"),
-        _trend(review.refused, f"{review.refused.now} refused"),
-        _trend(review.people, f"by {_count(review.people.now, 'user')}"),
-        _trend(review.grants, _count(review.grants.now, "new grant")),
+        _render_trend(review.writes, f"{_render_count(review.writes.now, 'write')} allowed"),
+        _render_trend(review.refused, f"{review.refused.now} denied"),
+        _render_trend(review.people, f"by {_render_count(review.people.now, 'user')}"),
+        _render_trend(review.grants, _render_count(review.grants.now, "new grant")),
     )
+    overdue = _render_count(len(review.overdue), "overdue grant")
     lines = [
         f"By hand: {', '.join(by_hand)}.",
-        f"Changed again and again: {_count(len(review.repeated), 'field')}.",
-        f"Owed: {_count(len(review.overdue), 'grant')} overdue{_unchecked(review.unchecked)}.",
+        f"Recurring changes: {_render_count(len(review.repeated), 'field')}.",
+        f"Open follow-ups: {overdue}{_render_unchecked(review.unchecked)}.",
     ]
     if review.episodes is not None:
-        began = f"Drift began {_count(review.episodes.now, 'time')}"
-        lines.append(f"{_trend(review.episodes, began)}.")
+        began = f"Drift began {_render_count(review.episodes.now, 'time')}"
+        lines.append(f"{_render_trend(review.episodes, began)}.")
     drift = review.drift
     if drift is None:
-        return (*lines, "What differs today was not looked at.")
+        return (*lines, "Today's drift was not checked.")
     unexplained = len(drift.unexplained)
     share = f" ({100 * unexplained // drift.fields} %)" if drift.fields else ""
     lines.append(
-        f"Today: {_count(drift.fields, 'drifted field')}, {unexplained}{share} unexplained;"
-        f" {_count(len(drift.orphans), 'candidate')} for pruning."
+        f"Today: {_render_count(drift.fields, 'drifted field')}, {unexplained}{share} unexplained;"
+        f" {_render_count(len(drift.orphans), 'candidate')} for pruning."
     )
     return tuple(lines)
 
 
 def sections_of(review: Review) -> Iterator[Section]:
-    """Yield the parts of *review* that have anything to say."""
-    yield from _section(
-        "Changed again and again",
-        ("object", "field", "changed", "refused", "drifted", "who", "tickets"),
-        (_repeated(each) for each in review.repeated),
+    """Yield the parts of *review* that are not empty."""
+    yield from _new_section(
+        "Recurring changes",
+        ("object", "field", "changed", "denied", "drifted", "who", "tickets"),
+        (_repeated_cells(each) for each in review.repeated),
     )
-    yield from _section(
+    yield from _new_section(
         "By application",
-        ("application", "team", "writes", "before", "refused", "drifted", "unexplained"),
-        (_application(each) for each in review.applications),
+        ("application", "team", "writes", "before", "denied", "drifted", "unexplained"),
+        (_application_cells(each) for each in review.applications),
     )
-    yield from _section(
+    yield from _new_section(
         "Overdue grants",
         ("ended", "who", "object", "ticket", "reason", "still live"),
         (
             (
-                moment(each.ended) if each.ended else UNKNOWN,
+                render_time(each.ended) if each.ended else UNKNOWN,
                 each.grantee,
                 each.subject,
                 each.ticket,
@@ -87,33 +88,33 @@ def sections_of(review: Review) -> Iterator[Section]:
     )
     if review.drift is not None:
         drift = review.drift
-        yield from _section(
+        yield from _new_section(
             "Unexplained",
             ("object", "field", "why"),
             ((each.subject, each.path, each.why) for each in drift.unexplained),
         )
-        yield from _section(
+        yield from _new_section(
             "Candidates for pruning",
             ("object", "application"),
             ((each.subject, each.owner) for each in drift.orphans),
         )
-        yield from _section(
-            "Left alone by a rule",
-            ("whose rule", "what", "covers today", "at least since"),
+        yield from _new_section(
+            "Ignored by a rule",
+            ("rule of", "what", "covers today", "at least since"),
             (
                 (
                     each.whose,
                     each.what,
-                    _covers(each.covers),
+                    _render_covers(each.covers),
                     f"{each.since:%Y-%m-%d}" if each.since else UNKNOWN,
                 )
                 for each in drift.ignores
             ),
         )
-    yield from _section("Not known", (), ((each,) for each in review.unknown))
+    yield from _new_section("Unknown", (), ((each,) for each in review.unknown))
 
 
-def _section(
+def _new_section(
     title: str, headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]
 ) -> Iterator[Section]:
     listed = tuple(rows)
@@ -121,47 +122,47 @@ def _section(
         yield Section(title, headings, listed)
 
 
-def _repeated(each: Repeated) -> tuple[str, ...]:
+def _repeated_cells(each: Repeated) -> tuple[str, ...]:
     return (
         each.subject,
         each.path,
         str(each.times),
         str(each.refused),
-        _known(each.came_back),
+        _render_number(each.came_back),
         ", ".join(each.actors),
         ", ".join(each.tickets),
     )
 
 
-def _application(each: Application) -> tuple[str, ...]:
+def _application_cells(each: Application) -> tuple[str, ...]:
     return (
         each.name or "(none)",
         each.team,
         str(each.writes.now),
         str(each.writes.before),
         str(each.refused),
-        _known(each.drifted),
-        _known(each.unexplained),
+        _render_number(each.drifted),
+        _render_number(each.unexplained),
     )
 
 
-def _known(number: int | None) -> str:
+def _render_number(number: int | None) -> str:
     return UNKNOWN if number is None else str(number)
 
 
-def _covers(number: int) -> str:
-    return str(number) if number else "nothing: can it go?"
+def _render_covers(number: int) -> str:
+    return str(number) if number else "nothing: consider removing it"
 
 
-def _unchecked(number: int) -> str:
-    return f", {number} that nobody could look into" if number else ""
+def _render_unchecked(number: int) -> str:
+    return f", {number} that could not be checked" if number else ""
 
 
-def _trend(count: Count, words: str) -> str:
+def _render_trend(count: Count, words: str) -> str:
     return f"{words} (before: {count.before})"
 
 
-def _count(number: int, noun: str) -> str:
+def _render_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -170,7 +171,7 @@ _LONGEST: Final = 60
 
 def render_markdown(review: Review) -> str:
     """Return *review* for a ticket, a wiki or a chat."""
-    return "\n".join(_markdown(review)) + "\n"
+    return "\n".join(_render_lines(review)) + "\n"
 
 
 def render_page(review: Review) -> str:
@@ -185,30 +186,30 @@ def render_page(review: Review) -> str:
 
 def render_text(review: Review) -> str:
     """Return *review* for a terminal."""
-    lines = [title_of(review), "", *map(printable, summary_of(review))]
+    lines = [title_of(review), "", *map(escape_unprintable, summary_of(review))]
     for section in sections_of(review):
-        lines += ["", section.title.upper(), *_columns(section)]
+        lines += ["", section.title.upper(), *_render_table(section)]
     return "\n".join(lines) + "\n"
 
 
-def _markdown(review: Review) -> Iterator[str]:
-    yield from (f"# {markdown(title_of(review))}", "")
-    yield from (f"- {markdown(line)}" for line in summary_of(review))
+def _render_lines(review: Review) -> Iterator[str]:
+    yield from (f"# {escape_markdown(title_of(review))}", "")
+    yield from (f"- {escape_markdown(line)}" for line in summary_of(review))
     for section in sections_of(review):
         yield from ("", f"## {section.title}", "")
         if section.headings:
             yield f"| {' | '.join(section.headings)} |"
             yield f"|{' --- |' * len(section.headings)}"
-            yield from (f"| {' | '.join(map(markdown, row))} |" for row in section.rows)
+            yield from (f"| {' | '.join(map(escape_markdown, row))} |" for row in section.rows)
         else:
-            yield from (f"- {markdown(row[0])}" for row in section.rows)
-    yield from ("", f"Made at {moment(review.made)} UTC. All times are UTC.")
+            yield from (f"- {escape_markdown(row[0])}" for row in section.rows)
+    yield from ("", f"Made at {render_time(review.made)} UTC. All times are UTC.")
 
 
-def _columns(section: Section) -> list[str]:
-    rows = [tuple(_cut(printable(cell)) for cell in row) for row in section.rows]
+def _render_table(section: Section) -> list[str]:
+    rows = [tuple(_shorten(escape_unprintable(cell)) for cell in row) for row in section.rows]
     if not section.headings:
-        return [f"  {printable(row[0])}" for row in section.rows]
+        return [f"  {escape_unprintable(row[0])}" for row in section.rows]
     table = [section.headings, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
@@ -218,8 +219,8 @@ def _columns(section: Section) -> list[str]:
     ]
 
 
-def _cut(text: str) -> str:
-    """Return *text* with its middle left out where it is too long: paths differ at their ends."""
+def _shorten(text: str) -> str:
+    """Return *text* with its middle omitted where it is too long: paths differ at their ends."""
     if len(text) <= _LONGEST:
         return text
     return f"{text[: _LONGEST // 3]}…{text[len(text) - 2 * _LONGEST // 3 + 1 :]}"

@@ -1,4 +1,4 @@
-"""What a review says, before it has a format."""
+"""The content of a review, independent of its format."""
 
 from datetime import datetime
 from typing import Any
@@ -28,7 +28,7 @@ class Repeated(_Part, frozen=True, kw_only=True):
     times: int
     """How often it was changed by hand."""
     refused: int
-    """How often that was tried and refused."""
+    """How often that was attempted and denied."""
     came_back: int | None
     """How often it drifted; nothing where the history of findings is not there."""
     actors: tuple[str, ...]
@@ -110,18 +110,18 @@ class Review(_Part, frozen=True, kw_only=True):
     applications: tuple[Application, ...]
     overdue: tuple[Overdue, ...]
     unchecked: int
-    """Grants that are over, and of which nobody could look what is still live."""
+    """Grants that have ended, and whose changes could not be checked."""
     drift: Drift | None
-    """Nothing where nobody looked."""
+    """None where it was not checked."""
     unknown: tuple[str, ...]
     """What could not be known, and why."""
 
 
-def as_json(review: Review) -> bytes:
+def render_json(review: Review) -> bytes:
     """Return the review for programs."""
     return msgspec.json.format(msgspec.json.encode(review), indent=2) + b"\n"
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of what :func:`as_json` gives."""
+def review_schema() -> dict[str, Any]:
+    """Return the JSON Schema of what :func:`render_json` gives."""
     return msgspec.json.schema(Review)

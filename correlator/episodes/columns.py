@@ -1,22 +1,22 @@
-"""What both databases call a sighting's parts."""
+"""The columns of an observed finding, which both databases share."""
 
 from dataclasses import astuple
 from typing import Any, Final
 
-from correlator.episodes.episode import COLUMNS, Sighting
+from correlator.episodes.episode import COLUMNS, ObservedFinding
 
-SIGHTED: Final = ", ".join(f'"{name.rstrip("_")}"' for name in COLUMNS)
-EPISODE: Final = f"id, cluster, first_seen, last_seen, gone, changes, {SIGHTED}"
+OBSERVED_COLUMNS: Final = ", ".join(f'"{name.rstrip("_")}"' for name in COLUMNS)
+EPISODE: Final = f"id, cluster, first_seen, last_seen, gone, changes, {OBSERVED_COLUMNS}"
 
 MOST_VALUES: Final = 100
 """An episode's values that are kept: one that flaps would fill the database."""
 
 
-def row_of(sighting: Sighting) -> list[str]:
+def row_of(observed: ObservedFinding) -> list[str]:
     """Return *sighting* as a row."""
-    return [*astuple(sighting)]
+    return [*astuple(observed)]
 
 
-def sighting_of(row: Any) -> Sighting:  # noqa: ANN401 - a row, as a database gives it
+def observed_of(row: Any) -> ObservedFinding:  # noqa: ANN401 - a row, as a database gives it
     """Return the sighting that `row_of` made a row of."""
-    return Sighting(**dict(zip(COLUMNS, row, strict=True)))
+    return ObservedFinding(**dict(zip(COLUMNS, row, strict=True)))

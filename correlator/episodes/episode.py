@@ -1,8 +1,7 @@
-"""An episode: one field that was not as Git says, from when it was first seen until it was gone.
+"""An episode: one finding, from when it was first observed until it was no longer found. Pure.
 
-From what is open and what was seen to what changed. Pure.
-
-What is asked of a history. Pure: episodes in, answers out.
+`advance` compares the open episodes with the findings of a pass. The rest answers questions about
+episodes: which fields drift repeatedly, and how drift develops from day to day.
 """
 
 from collections import defaultdict
@@ -14,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from glasswarden.ledger.errors import LedgerError
 
 
-class Deposed(LedgerError):
+class LeadershipLost(LedgerError):
     """Another correlator leads by now; nothing was stored. Stand by."""
 
 
@@ -31,7 +30,7 @@ class Identity(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class ObservedFinding:
     """A finding as one pass saw it; texts only, for a database to keep."""
 
     source: str
@@ -76,7 +75,7 @@ class Sighting:
         return self.declared, self.live
 
 
-COLUMNS: Final = tuple(each.name for each in fields(Sighting))
+COLUMNS: Final = tuple(each.name for each in fields(ObservedFinding))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Episode:
 
     id: int
     cluster: str
-    last: Sighting
+    last: ObservedFinding
     """As it was seen last."""
     first_seen: datetime
     last_seen: datetime
@@ -114,10 +113,10 @@ class Term(NamedTuple):
 class Changes:
     """What one pass adds to a history."""
 
-    opened: tuple[Sighting, ...] = ()
+    opened: tuple[ObservedFinding, ...] = ()
     unchanged: tuple[Episode, ...] = ()
     """Seen again, as they were."""
-    updated: tuple[tuple[Episode, Sighting], ...] = ()
+    updated: tuple[tuple[Episode, ObservedFinding], ...] = ()
     """Seen again, otherwise than before."""
     gone: tuple[Episode, ...] = ()
 
@@ -129,7 +128,7 @@ class History(Protocol):
         """Take the right to write *cluster*'s history; whoever had it is deposed."""
 
     def store(self, term: Term, changes: Changes, now: datetime) -> None:
-        """Store what a pass at *now* saw, all or nothing; raises `Deposed`."""
+        """Store what a pass at *now* saw, all or nothing; raises `LeadershipLost`."""
 
     def open(self, cluster: str) -> list[Episode]:
         """Return the open episodes, oldest first."""
@@ -143,7 +142,7 @@ class History(Protocol):
     def forget(self, term: Term, before: datetime, most: int) -> int:
         """Drop what was gone *before*, and the oldest of more than *most* that are gone.
 
-        Returns how many; raises `Deposed`.
+        Returns how many; raises `LeadershipLost`.
         """
 
     def close(self) -> None:
@@ -151,7 +150,7 @@ class History(Protocol):
 
 
 def advance(
-    open_: Iterable[Episode], seen: Iterable[Sighting], doubted: Callable[[Episode], bool]
+    open_: Iterable[Episode], seen: Iterable[ObservedFinding], doubted: Callable[[Episode], bool]
 ) -> Changes:
     """Return what a pass adds; an unseen episode that is *doubted* stays open.
 
@@ -160,20 +159,20 @@ def advance(
     found = {each.identity: each for each in reversed([*seen])}
     unchanged, updated, gone = [], [], []
     for episode in open_:
-        sighting = found.pop(episode.last.identity, None)
-        if sighting is None:
+        observed = found.pop(episode.last.identity, None)
+        if observed is None:
             if not doubted(episode):
                 gone.append(episode)
-        elif sighting == episode.last:
+        elif observed == episode.last:
             unchanged.append(episode)
         else:
-            updated.append((episode, sighting))
+            updated.append((episode, observed))
     opened = tuple(reversed(found.values()))
     return Changes(opened, tuple(unchanged), tuple(updated), tuple(gone))
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EpisodeFilter:
     """Which episodes somebody asked for; an empty part asks for nothing."""
 
     app: str = ""
@@ -181,17 +180,17 @@ class Wanted:
     state: str = ""
     """`explained`, `delegated` or `unexplained`."""
 
-    def of(self, episodes: Iterable[Episode]) -> list[Episode]:
+    def select(self, episodes: Iterable[Episode]) -> list[Episode]:
         """Return those that are wanted."""
-        return [each for each in episodes if self._wants(each)]
+        return [each for each in episodes if self._matches(each)]
 
-    def _wants(self, episode: Episode) -> bool:
+    def _matches(self, episode: Episode) -> bool:
         last = episode.last
         asked = (self.app, last.app), (self.class_, last.class_), (self.state, last.state)
         return all(not wanted or wanted == found for wanted, found in asked)
 
 
-class Place(NamedTuple):
+class FieldKey(NamedTuple):
     """A field by its name: an object that was made anew is in the same place."""
 
     cluster: str
@@ -202,11 +201,11 @@ class Place(NamedTuple):
     field: str
 
 
-def repeated(episodes: Iterable[Episode], times: int = 2) -> dict[Place, list[Episode]]:
+def find_repeated(episodes: Iterable[Episode], times: int = 2) -> dict[FieldKey, list[Episode]]:
     """Return the places that drifted *times* or more, the most often drifted first."""
-    found: dict[Place, list[Episode]] = defaultdict(list)
+    found: dict[FieldKey, list[Episode]] = defaultdict(list)
     for each in episodes:
-        found[_place_of(each)].append(each)
+        found[_field_key_of(each)].append(each)
     often = [(place, them) for place, them in found.items() if len(them) >= times]
     return dict(sorted(often, key=lambda pair: (-len(pair[1]), pair[0])))
 
@@ -221,13 +220,13 @@ class Day(NamedTuple):
     """At the day's end, or by now."""
 
 
-def trend(episodes: Iterable[Episode], first: date, last: date) -> list[Day]:
+def trend_of(episodes: Iterable[Episode], first: date, last: date) -> list[Day]:
     """Return each day from *first* to *last*; *episodes* are all that were open since *first*."""
     known = [*episodes]
-    return [_day(known, first + timedelta(days=n)) for n in range((last - first).days + 1)]
+    return [_day_of(known, first + timedelta(days=n)) for n in range((last - first).days + 1)]
 
 
-def _day(episodes: list[Episode], day: date) -> Day:
+def _day_of(episodes: list[Episode], day: date) -> Day:
     began = [each for each in episodes if each.first_seen.date() <= day]
     ended = [each for each in began if each.gone is not None and each.gone.date() <= day]
     return Day(
@@ -238,6 +237,6 @@ def _day(episodes: list[Episode], day: date) -> Day:
     )
 
 
-def _place_of(episode: Episode) -> Place:
+def _field_key_of(episode: Episode) -> FieldKey:
     last = episode.last
-    return Place(episode.cluster, last.group, last.kind, last.namespace, last.name, last.field)
+    return FieldKey(episode.cluster, last.group, last.kind, last.namespace, last.name, last.field)

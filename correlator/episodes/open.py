@@ -1,4 +1,4 @@
-"""Opening the history that lies beside a ledger's records."""
+"""Opening the history of findings in a ledger's database."""
 
 from correlator.episodes.episode import History
 from correlator.episodes.sqlite import SqliteHistory

@@ -1,12 +1,20 @@
-"""The history in PostgreSQL."""
+"""The history of findings in PostgreSQL."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from correlator.episodes.columns import EPISODE, MOST_VALUES, SIGHTED, row_of, sighting_of
-from correlator.episodes.episode import COLUMNS, Changes, Deposed, Episode, Sighting, Term, Value
+from correlator.episodes.columns import EPISODE, MOST_VALUES, OBSERVED_COLUMNS, observed_of, row_of
+from correlator.episodes.episode import (
+    COLUMNS,
+    Changes,
+    Episode,
+    LeadershipLost,
+    ObservedFinding,
+    Term,
+    Value,
+)
 from glasswarden.ledger.postgres.schema import check_version
 from glasswarden.ledger.postgres.session import Connection, Session, parameters_of
 
@@ -22,14 +30,14 @@ _LEAD: Final = """
 _TERM: Final = "SELECT number FROM glasswarden.term WHERE cluster = %s FOR UPDATE"
 _OPEN: Final = f"""
     WITH opened AS (
-        INSERT INTO glasswarden.episode (cluster, first_seen, last_seen, {SIGHTED})
+        INSERT INTO glasswarden.episode (cluster, first_seen, last_seen, {OBSERVED_COLUMNS})
         VALUES (%s, %s, %s, {_MARKS}) RETURNING id, first_seen, declared, live
     )
     INSERT INTO glasswarden.episode_value SELECT id, first_seen, declared, live FROM opened
 """  # noqa: S608 - names of columns
 _UPDATE: Final = (
     "UPDATE glasswarden.episode SET last_seen = %s, changes = changes + %s,"  # noqa: S608
-    f" ({SIGHTED}) = ({_MARKS}) WHERE id = %s"
+    f" ({OBSERVED_COLUMNS}) = ({_MARKS}) WHERE id = %s"
 )
 _VALUE: Final = """
     INSERT INTO glasswarden.episode_value (episode, seen, declared, live)
@@ -74,21 +82,21 @@ class PostgresHistory:
         return Term(cluster, number)
 
     def store(self, term: Term, changes: Changes, now: datetime) -> None:
-        """Store what a pass at *now* saw, all or nothing; raises `Deposed`."""
+        """Store what a pass at *now* saw, all or nothing; raises `LeadershipLost`."""
         self._session.run(partial(_store, term=term, changes=changes, now=now), "written")
 
     def open(self, cluster: str) -> list[Episode]:
         """Return the open episodes, oldest first."""
-        return self._episodes("cluster = %s AND gone IS NULL", [cluster])
+        return self._query_episodes("cluster = %s AND gone IS NULL", [cluster])
 
     def episodes(self, since: datetime, cluster: str = "") -> list[Episode]:
         """Return the episodes that were open at *since* or later, oldest first."""
         test = "(gone IS NULL OR gone >= %s) AND %s::text IN ('', cluster)"
-        return self._episodes(test, [since, cluster])
+        return self._query_episodes(test, [since, cluster])
 
     def values(self, episode: int) -> list[Value]:
         """Return an episode's values, oldest first; of very many only the last."""
-        found = self._found(
+        found = self._query(
             "SELECT seen, declared, live FROM glasswarden.episode_value"
             " WHERE episode = %s ORDER BY seen",
             [episode],
@@ -103,18 +111,18 @@ class PostgresHistory:
         """Give the connection back."""
         self._session.close()
 
-    def _episodes(self, test: str, values: Sequence[Any]) -> list[Episode]:
-        found = self._found(
+    def _query_episodes(self, test: str, values: Sequence[Any]) -> list[Episode]:
+        found = self._query(
             f"SELECT {EPISODE} FROM glasswarden.episode WHERE {test}"  # noqa: S608
             " ORDER BY first_seen, id",
             values,
         )
         return [
-            Episode(number, cluster, sighting_of(sighted), first, last, gone, changes)
-            for number, cluster, first, last, gone, changes, *sighted in found
+            Episode(number, cluster, observed_of(cells), first, last, gone, changes)
+            for number, cluster, first, last, gone, changes, *cells in found
         ]
 
-    def _found(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def _query(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self._session.run(
             lambda connection: connection.execute(
                 statement.encode(), values, binary=True
@@ -128,8 +136,8 @@ def _store(connection: Connection, term: Term, changes: Changes, now: datetime) 
         cursor.executemany(
             _OPEN.encode(), [[term.cluster, now, now, *row_of(each)] for each in changes.opened]
         )
-        for episode, sighting in changes.updated:
-            _update(connection, episode, sighting, now)
+        for episode, observed in changes.updated:
+            _update(connection, episode, observed, now)
         for column, them in (("last_seen", changes.unchanged), ("gone", changes.gone)):
             connection.execute(
                 f"UPDATE glasswarden.episode SET {column} = %s WHERE id = ANY(%s)".encode(),  # noqa: S608
@@ -139,14 +147,16 @@ def _store(connection: Connection, term: Term, changes: Changes, now: datetime) 
 
 def _check(connection: Connection, term: Term) -> None:
     if connection.execute(_TERM, [term.cluster]).fetchone() != (term.number,):
-        raise Deposed(f"another correlator of {term.cluster} leads by now")
+        raise LeadershipLost(f"another correlator of {term.cluster} leads by now")
 
 
-def _update(connection: Connection, episode: Episode, sighting: Sighting, now: datetime) -> None:
-    changed = sighting.values != episode.last.values
-    connection.execute(_UPDATE.encode(), [now, int(changed), *row_of(sighting), episode.id])
+def _update(
+    connection: Connection, episode: Episode, observed: ObservedFinding, now: datetime
+) -> None:
+    changed = observed.values != episode.last.values
+    connection.execute(_UPDATE.encode(), [now, int(changed), *row_of(observed), episode.id])
     if changed:
-        connection.execute(_VALUE, [episode.id, now, *sighting.values])
+        connection.execute(_VALUE, [episode.id, now, *observed.values])
         values = {"episode": episode.id, "kept": MOST_VALUES - 1}
         connection.execute(_FEWER_VALUES, values)
 

@@ -1,12 +1,20 @@
-"""The history in an embedded ledger's file."""
+"""The history of findings in the file of a SQLite ledger."""
 
 import sqlite3
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from correlator.episodes.columns import EPISODE, MOST_VALUES, SIGHTED, row_of, sighting_of
-from correlator.episodes.episode import COLUMNS, Changes, Deposed, Episode, Sighting, Term, Value
+from correlator.episodes.columns import EPISODE, MOST_VALUES, OBSERVED_COLUMNS, observed_of, row_of
+from correlator.episodes.episode import (
+    COLUMNS,
+    Changes,
+    Episode,
+    LeadershipLost,
+    ObservedFinding,
+    Term,
+    Value,
+)
 from glasswarden.ledger.sqlite.file import open_session
 from glasswarden.ledger.sqlite.storage import microseconds_of, moment_of
 
@@ -18,11 +26,11 @@ _LEAD: Final = """
     RETURNING number
 """
 _OPEN: Final = (
-    f"INSERT INTO episode (cluster, first_seen, last_seen, changes, {SIGHTED})"  # noqa: S608
+    f"INSERT INTO episode (cluster, first_seen, last_seen, changes, {OBSERVED_COLUMNS})"  # noqa: S608
     f" VALUES (?, ?, ?, 0, {_MARKS}) RETURNING id"
 )
 _UPDATE: Final = (
-    f"UPDATE episode SET last_seen = ?, changes = changes + ?, ({SIGHTED}) = ({_MARKS})"  # noqa: S608
+    f"UPDATE episode SET last_seen = ?, changes = changes + ?, ({OBSERVED_COLUMNS}) = ({_MARKS})"  # noqa: S608
     " WHERE id = ?"
 )
 _VALUE: Final = "INSERT OR REPLACE INTO episode_value VALUES (?, ?, ?, ?)"
@@ -54,14 +62,14 @@ class SqliteHistory:
         return Term(cluster, number)
 
     def store(self, term: Term, changes: Changes, now: datetime) -> None:
-        """Store what a pass at *now* saw, all or nothing; raises `Deposed`."""
+        """Store what a pass at *now* saw, all or nothing; raises `LeadershipLost`."""
         moment = microseconds_of(now)
         with self._session.transaction() as connection:
             _check(connection, term)
-            for sighting in changes.opened:
-                _open(connection, term.cluster, sighting, moment)
-            for episode, sighting in changes.updated:
-                _update(connection, episode, sighting, moment)
+            for observed in changes.opened:
+                _open(connection, term.cluster, observed, moment)
+            for episode, observed in changes.updated:
+                _update(connection, episode, observed, moment)
             connection.executemany(
                 "UPDATE episode SET last_seen = ? WHERE id = ?",
                 [(moment, each.id) for each in changes.unchanged],
@@ -73,12 +81,12 @@ class SqliteHistory:
 
     def open(self, cluster: str) -> list[Episode]:
         """Return the open episodes, oldest first."""
-        return self._episodes("cluster = ? AND gone IS NULL", cluster)
+        return self._query_episodes("cluster = ? AND gone IS NULL", cluster)
 
     def episodes(self, since: datetime, cluster: str = "") -> list[Episode]:
         """Return the episodes that were open at *since* or later, oldest first."""
         test = "(gone IS NULL OR gone >= ?) AND ? IN ('', cluster)"
-        return self._episodes(test, microseconds_of(since), cluster)
+        return self._query_episodes(test, microseconds_of(since), cluster)
 
     def values(self, episode: int) -> list[Value]:
         """Return an episode's values, oldest first; of very many only the last."""
@@ -98,44 +106,46 @@ class SqliteHistory:
         return len(forgotten)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._session.close()
 
-    def _episodes(self, test: str, *values: object) -> list[Episode]:
+    def _query_episodes(self, test: str, *values: object) -> list[Episode]:
         found = self._session.query(
             f"SELECT {EPISODE} FROM episode WHERE {test} ORDER BY first_seen, id",  # noqa: S608
             *values,
         )
-        return [_episode(row) for row in found]
+        return [_episode_of(row) for row in found]
 
 
 def _check(connection: sqlite3.Connection, term: Term) -> None:
     found = connection.execute("SELECT number FROM term WHERE cluster = ?", (term.cluster,))
     if found.fetchone() != (term.number,):
-        raise Deposed(f"another correlator of {term.cluster} leads by now")
+        raise LeadershipLost(f"another correlator of {term.cluster} leads by now")
 
 
-def _open(connection: sqlite3.Connection, cluster: str, sighting: Sighting, moment: int) -> None:
-    [episode] = connection.execute(_OPEN, (cluster, moment, moment, *row_of(sighting))).fetchone()
-    connection.execute(_VALUE, (episode, moment, *sighting.values))
+def _open(
+    connection: sqlite3.Connection, cluster: str, observed: ObservedFinding, moment: int
+) -> None:
+    [episode] = connection.execute(_OPEN, (cluster, moment, moment, *row_of(observed))).fetchone()
+    connection.execute(_VALUE, (episode, moment, *observed.values))
 
 
 def _update(
-    connection: sqlite3.Connection, episode: Episode, sighting: Sighting, moment: int
+    connection: sqlite3.Connection, episode: Episode, observed: ObservedFinding, moment: int
 ) -> None:
-    changed = sighting.values != episode.last.values
-    connection.execute(_UPDATE, (moment, changed, *row_of(sighting), episode.id))
+    changed = observed.values != episode.last.values
+    connection.execute(_UPDATE, (moment, changed, *row_of(observed), episode.id))
     if changed:
-        connection.execute(_VALUE, (episode.id, moment, *sighting.values))
+        connection.execute(_VALUE, (episode.id, moment, *observed.values))
         connection.execute(_FEWER_VALUES, (episode.id, MOST_VALUES - 1))
 
 
-def _episode(row: Any) -> Episode:  # noqa: ANN401 - as sqlite3 gives it
-    number, cluster, first_seen, last_seen, gone, changes, *sighted = row
+def _episode_of(row: Any) -> Episode:  # noqa: ANN401 - as sqlite3 gives it
+    number, cluster, first_seen, last_seen, gone, changes, *cells = row
     return Episode(
         number,
         cluster,
-        sighting_of(sighted),
+        observed_of(cells),
         moment_of(first_seen),
         moment_of(last_seen),
         None if gone is None else moment_of(gone),

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from correlator.classify.rule import Scene
 from correlator.classify.rules import classified
-from correlator.finding import Finding, Result, in_order, joined, without_secrets
+from correlator.finding import Finding, Result, hide_secrets, join_results, sort_key_of
 from correlator.linker import Linking, unlinked
 from correlator.live.autoscalers import autoscaled_in
 from correlator.live.source import Live
@@ -30,7 +30,7 @@ def conclude(
     """
     link = linker if live is None else naming(live, linker)
     judged = (classified(each, scene) for each in link(findings))
-    return tuple(without_secrets(each, scene.policy) for each in judged)
+    return tuple(hide_secrets(each, scene.policy) for each in judged)
 
 
 def conclude_reported(
@@ -59,7 +59,7 @@ def conclude_reported(
         },
     )
     found = merge(reported, Result(tuple(lasting(behind, scene.now))))
-    findings = sorted(found.findings, key=in_order)
+    findings = sorted(found.findings, key=sort_key_of)
     incomplete = dict.fromkeys((*reported.incomplete, *unasked, *unseen))
     return Result(conclude(findings, around, linker, live), tuple(incomplete), reported.looked_for)
 
@@ -74,7 +74,7 @@ def merge(one: Result, other: Result) -> Result:
         for each in other.findings
         if not any(are_nested(path, each.field) for path in known.get(_place(each.ref), ()))
     )
-    return joined(one, replace(other, findings=added))
+    return join_results(one, replace(other, findings=added))
 
 
 def _place(ref: Ref) -> Ref:

@@ -24,7 +24,7 @@ from correlator.live.cluster import ClusterLive
 from correlator.live.folder import FolderLive
 from correlator.live.remembered import RememberedLive
 from correlator.live.source import KindUnavailable, Live, Scope
-from correlator.still_live import Looked, Lookup, NotKnown
+from correlator.still_live import LiveCheck, Lookup, NotKnown
 from glasswarden.cluster.client import ApiServer, ApiServerError
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable, LedgerError
@@ -34,7 +34,7 @@ from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.open import keys_beside, open_ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt, Head
-from glasswarden.ledger.writes import asked
+from glasswarden.ledger.writes import find_attempts
 from glasswarden.policy.policy import DEFAULT, Policy
 
 LEDGER = "the ledger"
@@ -203,7 +203,7 @@ class Evidence:
 
     def attempts(self, question: Question) -> list[Attempt]:
         """Return the records that answer *question*, oldest first. Raises `LedgerError`."""
-        found = asked(self.ledger, question) if self.ledger is not None else ()
+        found = find_attempts(self.ledger, question) if self.ledger is not None else ()
         return sorted(found, key=lambda each: (each.time, each.id))
 
     def open_grants(self, now: datetime) -> dict[str, datetime]:
@@ -230,16 +230,16 @@ class Evidence:
         """Return a lookup in what Git declares, none without Git. Raises `DeclaredUnreadable`."""
         return None if self.git is None else lookup_in(self.manifests(self.git))
 
-    def field_states(self) -> Looked:
+    def field_states(self) -> LiveCheck:
         """Return what tells whether a recorded change is still live, and whether Git has it.
 
         Raises `DeclaredUnreadable`.
         """
         return replace(self.live_states(), declared=self.declared())
 
-    def live_states(self) -> Looked:
+    def live_states(self) -> LiveCheck:
         """Return what tells whether a recorded change is still live, whatever Git declares."""
-        return Looked(self.look_up if self.has_live else _look_nowhere, None, self.masks)
+        return LiveCheck(self.look_up if self.has_live else _look_nowhere, None, self.masks)
 
     @property
     def live_failure(self) -> str:

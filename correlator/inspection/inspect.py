@@ -10,7 +10,7 @@ from functools import reduce
 from typing import Protocol
 
 from correlator.classify.rule import Scene
-from correlator.finding import Finding, Incomplete, Result, in_order, joined
+from correlator.finding import Finding, Incomplete, Result, join_results, sort_key_of
 from correlator.inspection.conclude import conclude, conclude_reported, merge
 from correlator.inspection.evidence import LEDGER, Evidence, LiveUnavailable
 from correlator.inspection.scan import Scan
@@ -162,7 +162,7 @@ def inspect(
             lost.append(Incomplete(LEDGER, str(error)))
     found = _combined([(each, results[each.name]) for each in sources if each.name in results])
     result = scope.select_findings(found, now)
-    result = joined(result, Result(incomplete=tuple(dict.fromkeys(lost))))
+    result = join_results(result, Result(incomplete=tuple(dict.fromkeys(lost))))
     return Inspection(result, results, failures)
 
 
@@ -184,10 +184,10 @@ def _combined(read: Sequence[tuple[Source, Result]]) -> Result:
     differing = [result for source, result in read if not source.is_log]
     logged = [result for source, result in read if source.is_log]
     merged = reduce(merge, differing, Result())
-    findings = tuple(sorted(merged.findings, key=in_order))
+    findings = tuple(sorted(merged.findings, key=sort_key_of))
     titles = dict.fromkeys(each.looked_for for each in differing)
     merged = replace(merged, findings=findings, looked_for=_looked_for(tuple(titles)))
-    return reduce(joined, logged, merged)
+    return reduce(join_results, logged, merged)
 
 
 def _looked_for(titles: tuple[str, ...]) -> str:

@@ -10,10 +10,10 @@ from typing import Final, TypeAlias
 
 from correlator.classify.rule import Scene
 from correlator.declared.manifests import Declared, Manifests, is_hook, leaves_alone
-from correlator.detector.detect import Detector, declared_form
-from correlator.detector.orphans import orphaned
+from correlator.detector.detect import Detector, normalize_manifest
+from correlator.detector.orphans import new_orphan
 from correlator.detector.rollouts import is_rolling_out
-from correlator.finding import Finding, Hidden, Incomplete, Result, in_order
+from correlator.finding import Finding, Hidden, Incomplete, Result, sort_key_of
 from correlator.inspection.conclude import conclude
 from correlator.inspection.confirm import Confirmation
 from correlator.linker import Linking, unlinked
@@ -99,11 +99,11 @@ class Scan:
         findings = [each for found in self.found.values() for each in found]
         findings += lasting(self._behind, scene.now)
         orphans = [
-            orphaned(live, owner, self.manifests.revision)
+            new_orphan(live, owner, self.manifests.revision)
             for owner, live in self._orphans()
             if self.includes(ref_of(live))
         ]
-        found = sorted((*findings, *orphans), key=in_order)
+        found = sorted((*findings, *orphans), key=sort_key_of)
         return Result(
             conclude(found, scene, linker, self.live),
             tuple(dict.fromkeys(self.incomplete)),
@@ -137,7 +137,7 @@ class Scan:
         if finding.field == ROOT or any(are_nested(each.field, finding.field) for each in known):
             return None
         declared = self._declared_at(ref.group, ref.kind, key)
-        if value_at(declared_form(declared.manifest, ref), finding.field) is not ABSENT:
+        if value_at(normalize_manifest(declared.manifest, ref), finding.field) is not ABSENT:
             return None  # the same by its meaning
         return replace(
             finding,
@@ -181,11 +181,11 @@ class Scan:
             findings = []
         elif live is None:
             group, version, name = kind
-            findings = [self.detector.missing(declared, Ref(group, version, name, *key))]
+            findings = [self.detector.new_missing(declared, Ref(group, version, name, *key))]
         else:
             findings = [
                 each
-                for each in self.detector.compared(declared, live)
+                for each in self.detector.compare(declared, live)
                 if not self._is_schema_default(kind, each)
                 and not self._reconcilers.puts(owner, each)
             ]
@@ -211,7 +211,7 @@ class Scan:
         """Sort what is declared by kind and place."""
         for each in self.manifests.objects:
             try:
-                ref = self.live.located(ref_of(each.manifest))
+                ref = self.live.locate(ref_of(each.manifest))
             except KindUnavailable as error:
                 self.incomplete.append(error.incomplete)
                 continue

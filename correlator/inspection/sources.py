@@ -7,7 +7,7 @@ another program reports them. Everything is read through the `Pass`, nothing is 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from correlator.audit.observed_write import lasting
+from correlator.audit.observed_write import select_lasting
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.manifests import Manifests
 from correlator.declared.read import FollowedGit
@@ -224,8 +224,10 @@ class AuditLogSource:
         log = inspection.evidence.audit
         if log is None:
             raise SourceFailed("no audit log was opened")
-        observed = (each for each in log.watch.sightings if inspection.scope.includes(each.ref))
-        found = lasting(observed, inspection.found, inspection.has_compared)
+        observed = (
+            each for each in log.watch.observed_writes if inspection.scope.includes(each.ref)
+        )
+        found = select_lasting(observed, inspection.found, inspection.has_compared)
         return Result(tuple(found), tuple(log.incomplete))
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""What is live: the cluster's objects kind by kind, or a folder that holds some of them."""
+"""Live objects: those of a cluster, by kind, or those in a folder."""

@@ -1,9 +1,9 @@
-"""What autoscalers scale, asked for only where somebody's replicas differ."""
+"""The targets of autoscalers, listed only where the replicas of an object differ."""
 
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from correlator.detector.rollouts import autoscaled_by
+from correlator.detector.rollouts import scaling_of
 from correlator.finding import Finding, Incomplete
 from correlator.live.source import Kind, KindUnavailable, Live, NamespacesUnavailable
 from glasswarden.kube.paths import REPLICAS
@@ -24,7 +24,7 @@ def autoscaled_in(live: Live, findings: Sequence[Finding]) -> tuple[Scaled, list
     unseen: list[Incomplete] = []
     for kind in _KINDS:
         try:
-            scaled.update(map(autoscaled_by, live.objects(kind, namespaces)))
+            scaled.update(map(scaling_of, live.objects(kind, namespaces)))
         except NamespacesUnavailable as error:
             unseen += [error.incomplete] if error.namespaces else []
         except KindUnavailable as error:

@@ -1,6 +1,7 @@
-"""Live objects from an API server: paged lists by kind, so that requests grow with the kinds.
+"""Live objects from an API server: paged lists by kind, and the defaults of custom resources.
 
-The defaults of custom resources, from the API server's own description of them.
+The number of requests grows with the kinds, not with the objects. Defaults come from the OpenAPI
+schemas of the API server.
 """
 
 from collections.abc import Iterator
@@ -55,11 +56,11 @@ class Schemas:
                 document = _decode(self._server.fetch(f"/openapi/v3/apis/{group}/{version}"))
             except (ApiServerError, msgspec.DecodeError):
                 document = {}
-            self._known[group, version] = dict(_by_kind(document, group))
+            self._known[group, version] = dict(_index_by_kind(document, group))
         return self._known[group, version]
 
 
-def _by_kind(document: dict[str, Any], group: str) -> list[tuple[str, Any]]:
+def _index_by_kind(document: dict[str, Any], group: str) -> list[tuple[str, Any]]:
     found = document.get("components")
     schemas = found.get("schemas") if isinstance(found, dict) else None
     return [
@@ -117,7 +118,7 @@ class ClusterLive:
         self.versions: dict[Kind, str] = {}
         """The resource version of each kind's list: where a watch goes on."""
 
-    def located(self, ref: Ref) -> Ref:
+    def locate(self, ref: Ref) -> Ref:
         """Return *ref* with the namespace it is found in."""
         resource = self.resource_of(Kind(ref.group, ref.version, ref.kind))
         if not resource.namespaced:
@@ -129,21 +130,21 @@ class ClusterLive:
         resource = self.resource_of(kind)
         try:
             try:
-                yield from self._listed(kind, resource, self._scope.namespace, _FULL)
+                yield from self._list(kind, resource, self._scope.namespace, _FULL)
             except Forbidden:
                 if self._scope.namespace or not resource.namespaced:
                     raise
-                yield from self._by_namespace(kind, resource, namespaces)
+                yield from self._list_by_namespace(kind, resource, namespaces)
         except ApiServerError as error:
             raise KindUnavailable(kind, reason_of(error)) from error
 
-    def _by_namespace(
+    def _list_by_namespace(
         self, kind: Kind, resource: Resource, namespaces: frozenset[str]
     ) -> Iterator[Object]:
         forbidden = set()
         for namespace in sorted(namespaces):
             try:
-                yield from self._listed(kind, resource, namespace, _FULL)
+                yield from self._list(kind, resource, namespace, _FULL)
             except Forbidden:
                 forbidden.add(namespace)
         if forbidden == namespaces:
@@ -155,14 +156,14 @@ class ClusterLive:
         """Yield the objects of *kind* in all namespaces, or those that are called *name*."""
         try:
             only = f"metadata.name={name}" if name else ""
-            yield from self._listed(kind, self.resource_of(kind), "", _FULL, only)
+            yield from self._list(kind, self.resource_of(kind), "", _FULL, only)
         except ApiServerError as error:
             raise KindUnavailable(kind, reason_of(error)) from error
 
     def events(self, component: str) -> Iterator[Object]:
         """Yield the Events that *component* wrote, in all namespaces."""
         try:
-            yield from self._listed(
+            yield from self._list(
                 _EVENT, self.resource_of(_EVENT), "", _FULL, f"source={component}"
             )
         except ApiServerError as error:
@@ -200,7 +201,7 @@ class ClusterLive:
         """Yield the metadata of the objects of *kind*."""
         resource = self.resource_of(kind)
         try:
-            yield from self._listed(kind, resource, self._scope.namespace, _METADATA)
+            yield from self._list(kind, resource, self._scope.namespace, _METADATA)
         except ApiServerError as error:
             raise KindUnavailable(kind, reason_of(error)) from error
 
@@ -213,16 +214,16 @@ class ClusterLive:
             raise KindUnavailable(kind, "the server behind its API group does not answer")
         raise KindUnknown(kind, "the API server serves no such kind")
 
-    def _listed(
+    def _list(
         self, kind: Kind, resource: Resource, namespace: str, accept: str, fields: str = ""
     ) -> Iterator[Object]:
-        head = {"apiVersion": _api_version(kind), "kind": kind.name}
+        head = {"apiVersion": _api_version_of(kind), "kind": kind.name}
         only = f"&fieldSelector={quote(fields)}" if fields else ""
         token, restarts = "", 0
         while True:
             url = f"{resource.url(namespace)}?limit={PAGE}&continue={quote(token)}{only}"
             try:
-                page = _page(self._server.fetch(url, accept))
+                page = _parse_page(self._server.fetch(url, accept))
             except Expired:
                 restarts += 1
                 if not token or restarts > MOST_RESTARTS:
@@ -237,7 +238,7 @@ class ClusterLive:
                 return
 
 
-def _page(body: bytes) -> _Page:
+def _parse_page(body: bytes) -> _Page:
     """Return the page that *body* is; what a server behind an API group sends may be anything."""
     try:
         return _decode_page(body)
@@ -260,5 +261,5 @@ def reason_of(error: ApiServerError) -> str:
             return str(error)
 
 
-def _api_version(kind: Kind) -> str:
+def _api_version_of(kind: Kind) -> str:
     return f"{kind.group}/{kind.version}" if kind.group else kind.version

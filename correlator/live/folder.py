@@ -1,4 +1,4 @@
-"""Live objects from a folder: what somebody took from a cluster with `kubectl get -o yaml`."""
+"""Live objects from a folder with the output of `kubectl get -o yaml`."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class FolderLive:
             for kind, objects in self._objects.items()
         }
 
-    def located(self, ref: Ref) -> Ref:
+    def locate(self, ref: Ref) -> Ref:
         """Return *ref* with the namespace it is found in, by the objects of its kind."""
         is_namespaced = self._namespaced.get((ref.group, ref.kind))
         if is_namespaced is False:

@@ -1,4 +1,4 @@
-"""Single objects as they are live, for whoever asks about a few."""
+"""Live lookup of single objects."""
 
 from correlator.still_live import NotKnown
 from glasswarden.cluster.client import ApiServer, ApiServerError, NotFound

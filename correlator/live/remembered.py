@@ -46,9 +46,9 @@ class RememberedLive:
             known = self._answers.get(replace(ref_of(each), uid="")) if self._answers else None
             yield known if isinstance(known, dict) else each
 
-    def located(self, ref: Ref) -> Ref:
+    def locate(self, ref: Ref) -> Ref:
         """Return *ref* with the namespace it is found in. Raises `KindUnavailable`."""
-        return self.live.located(ref)
+        return self.live.locate(ref)
 
     def anywhere(self, kind: Kind, name: str = "") -> Iterator[Object]:
         """Yield the objects of *kind* in all namespaces, or those that are called *name*."""

@@ -1,4 +1,4 @@
-"""What a scan asks of whatever knows the live objects."""
+"""The protocol of a source of live objects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Scope:
 class Live(Protocol):
     """Knows the live objects."""
 
-    def located(self, ref: Ref) -> Ref:
+    def locate(self, ref: Ref) -> Ref:
         """Return *ref* with the namespace it is found in. Raises `KindUnavailable`."""
         ...
 

@@ -1,1 +1,1 @@
-"""Telling people what concerns them: events are routed to their owner, grouped, and sent."""
+"""Notifications: events are routed to their owner, grouped, and sent."""

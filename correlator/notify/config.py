@@ -1,4 +1,4 @@
-"""The file that says who is told what: its keys, their types, and what each of them means."""
+"""The notification file: its keys, their types and their meaning."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from correlator.notify.events import Kind
-from glasswarden.duration import DurationError, parse_span
+from glasswarden.duration import DurationError, parse_positive_duration
 from glasswarden.typed_yaml import Mistake, TextInvalid, parse_typed
 
 Pattern = Annotated[str, Meta(min_length=1, description="Text; `*` stands for any part of it.")]
@@ -86,12 +86,12 @@ class Document(_Part, frozen=True, kw_only=True):
     @property
     def window_length(self) -> timedelta:
         """The window."""
-        return parse_span(self.window)
+        return parse_positive_duration(self.window)
 
     @property
     def denials_length(self) -> timedelta:
         """The pause between messages about refused writes."""
-        return parse_span(self.denials)
+        return parse_positive_duration(self.denials)
 
 
 class NotificationsInvalid(Exception):
@@ -108,16 +108,16 @@ def parse_notifications(text: str) -> Document:
         typed = parse_typed(text, Document, "notifications file")
     except TextInvalid as error:
         raise NotificationsInvalid(error.mistake) from error
-    for place, message in _objections(typed.value):
-        raise NotificationsInvalid(typed.mistake(place, message))
+    for place, message in _find_objections(typed.value):
+        raise NotificationsInvalid(typed.mistake_at(place, message))
     return typed.value
 
 
-def _objections(document: Document) -> Iterator[tuple[str, str]]:
+def _find_objections(document: Document) -> Iterator[tuple[str, str]]:
     """Yield what types cannot say, each with its place."""
     for key in ("window", "denials"):
         try:
-            parse_span(getattr(document, key))
+            parse_positive_duration(getattr(document, key))
         except DurationError as error:
             yield f".{key}", f"{key}: {error}"
     names = Counter(target.name for target in document.targets)
@@ -136,6 +136,6 @@ def _objections(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def is_safe(url: str) -> bool:
-    """Tell whether what is sent to *url* stays between us and its host."""
+    """Return whether what is sent to *url* stays between us and its host."""
     parts = urlsplit(url)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)

@@ -1,9 +1,4 @@
-"""Events that belong together become one message. Pure but for what it remembers: no clock.
-
-Whom an event is for. Pure.
-
-From events to messages on their way: silenced, routed, gathered, handed to the senders.
-"""
+"""From events to messages: silences, routes, grouping, hand-over to the senders. No clock."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,16 +10,16 @@ from correlator.notify.events import Event, Kind
 from glasswarden.policy.matching import names_of
 
 MOST_EVENTS: Final = 20
-"""Told in one message; the rest is counted."""
+"""Events in one message; the rest is counted."""
 MOST_GROUPS: Final = 1000
-"""Gathered at a time; beyond that the oldest is told early."""
+"""Groups at a time; beyond that the oldest is sent early."""
 MOST_REMEMBERED: Final = 10_000
-"""Events that are known to have been told."""
+"""Events that are remembered as sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one target is told at once."""
+    """One message for one target."""
 
     target: str
     about: str
@@ -49,49 +44,49 @@ Key = tuple[str, str]
 
 
 class Groups:
-    """Gathers events until they are due."""
+    """Groups events until they are due."""
 
     def __init__(self, window: timedelta, denials: timedelta) -> None:
         self._window = window
         self._denials = denials
         self._groups: dict[Key, _Group] = {}
         self._denied: dict[Key, datetime] = {}
-        """When refused writes were last told."""
-        self._told: dict[tuple[str, str], None] = {}
+        """When denied writes were last sent."""
+        self._known: dict[tuple[str, str], None] = {}
 
-    def pace(self, window: timedelta, denials: timedelta) -> None:
-        """Gather for so long from now on."""
+    def set_windows(self, window: timedelta, denials: timedelta) -> None:
+        """Set how long events are grouped."""
         self._window, self._denials = window, denials
 
     def __len__(self) -> int:
         return len(self._groups)
 
     def add(self, event: Event, target: str, now: datetime) -> None:
-        """Take *event* up for *target*, unless it was before."""
-        if (target, event.id) in self._told:
+        """Add *event* for *target*, unless it was added before."""
+        if (target, event.id) in self._known:
             return
-        self._told[target, event.id] = None
-        if len(self._told) > MOST_REMEMBERED:
-            del self._told[next(iter(self._told))]
-        group = self._groups.setdefault((target, about(event)), _Group(now))
+        self._known[target, event.id] = None
+        if len(self._known) > MOST_REMEMBERED:
+            del self._known[next(iter(self._known))]
+        group = self._groups.setdefault((target, group_name_of(event)), _Group(now))
         if len(group.events) < MOST_EVENTS:
             group.events.append(event)
         else:
             group.more += 1
 
-    def due(self, now: datetime) -> list[Message]:
-        """Return the messages whose time has come; they are not returned again."""
+    def take_due(self, now: datetime) -> list[Message]:
+        """Remove and return the messages that are due."""
         overflow = len(self._groups) - MOST_GROUPS
         ready = [
             key
             for number, (key, group) in enumerate(self._groups.items())
             if number < overflow or self._is_due(key, group, now)
         ]
-        return [self._message(key, now) for key in ready]
+        return [self._take_message(key, now) for key in ready]
 
-    def all(self, now: datetime) -> list[Message]:
-        """Return everything that is gathered, due or not: at the end of a process."""
-        return [self._message(key, now) for key in list(self._groups)]
+    def take_all(self, now: datetime) -> list[Message]:
+        """Remove and return all messages, due or not: at the end of a process."""
+        return [self._take_message(key, now) for key in list(self._groups)]
 
     def _is_due(self, key: Key, group: _Group, now: datetime) -> bool:
         if now < group.since + self._window:
@@ -99,7 +94,7 @@ class Groups:
         last = self._denied.get(key)
         return not (group.is_only_denials and last is not None and now < last + self._denials)
 
-    def _message(self, key: Key, now: datetime) -> Message:
+    def _take_message(self, key: Key, now: datetime) -> Message:
         group = self._groups.pop(key)
         if any(event.kind is Kind.DENIED for event in group.events):
             self._denied = {
@@ -109,8 +104,8 @@ class Groups:
         return Message(*key, tuple(group.events), group.more)
 
 
-def about(event: Event) -> str:
-    """Return what *event* is gathered under."""
+def group_name_of(event: Event) -> str:
+    """Return the name of the group of *event*."""
     if event.ticket:
         return event.ticket
     return event.application or event.namespace or event.cluster or "cluster"
@@ -118,18 +113,18 @@ def about(event: Event) -> str:
 
 def targets_of(event: Event, document: Document) -> tuple[str, ...]:
     """Return the names of the targets that *event* goes to, each once."""
-    return tuple(dict.fromkeys(_targets(event, document.routes)))
+    return tuple(dict.fromkeys(_match_routes(event, document.routes)))
 
 
-def _targets(event: Event, routes: Iterable[Route]) -> Iterator[str]:
+def _match_routes(event: Event, routes: Iterable[Route]) -> Iterator[str]:
     for route in routes:
-        if _fits(event, route):
+        if _matches_route(event, route):
             yield from route.targets
             if not route.also:
                 return
 
 
-def _fits(event: Event, route: Route) -> bool:
+def _matches_route(event: Event, route: Route) -> bool:
     bare = event.application.rpartition("/")[2]
     wanted = (
         (route.namespaces, {event.namespace}),
@@ -147,59 +142,59 @@ def _fits(event: Event, route: Route) -> bool:
 
 
 def is_silenced(event: Event, silences: Iterable[Silence], now: datetime) -> bool:
-    """Tell whether somebody asked not to be told about the ticket of *event* any more."""
+    """Return whether the ticket of *event* is silenced."""
     return bool(event.ticket) and any(
         now < silence.until and event.ticket in names_of([silence.ticket]) for silence in silences
     )
 
 
-class Sends(Protocol):
-    """Where messages for one target go."""
+class MessageSink(Protocol):
+    """Accepts the messages for one target."""
 
     def put(self, message: Message) -> None:
-        """Have *message* sent."""
+        """Queue *message*."""
 
     def close(self) -> None:
-        """Send what waits, for a while."""
+        """Send what is queued, within a time limit."""
 
 
 class Notifier:
-    """Tells people by a document that may change. Belongs to one thread."""
+    """Routes events by a document that may change. Belongs to one thread."""
 
-    def __init__(self, document: Document, open_sender: Callable[[Target], Sends]) -> None:
+    def __init__(self, document: Document, open_sender: Callable[[Target], MessageSink]) -> None:
         self._open_sender = open_sender
         self._document = document
-        self._senders: dict[Target, Sends] = {}
+        self._senders: dict[Target, MessageSink] = {}
         self._groups = Groups(document.window_length, document.denials_length)
         self.follow(document)
 
     def follow(self, document: Document) -> None:
-        """Go by *document* from now on; what is gathered, and on its way, stays so."""
+        """Use *document* from now on; what is grouped or queued stays so."""
         for target in self._senders.keys() - {*document.targets}:
             self._senders.pop(target).close()
         for target in document.targets:
             if target not in self._senders:
                 self._senders[target] = self._open_sender(target)
         self._document = document
-        self._groups.pace(document.window_length, document.denials_length)
+        self._groups.set_windows(document.window_length, document.denials_length)
 
     def take(self, events: Iterable[Event], now: datetime) -> None:
-        """Take *events* up; what is due by now is on its way afterwards."""
+        """Add *events*, and queue the messages that are due."""
         for event in events:
             if not is_silenced(event, self._document.silences, now):
                 for target in targets_of(event, self._document):
                     self._groups.add(event, target, now)
-        self._send(self._groups.due(now))
+        self._send(self._groups.take_due(now))
 
     def close(self, now: datetime) -> None:
-        """Tell what was gathered, and end."""
-        self._send(self._groups.all(now))
+        """Send what was grouped, and end."""
+        self._send(self._groups.take_all(now))
         for sender in self._senders.values():
             sender.close()
 
     def _send(self, messages: Iterable[Message]) -> None:
         senders = {target.name: sender for target, sender in self._senders.items()}
         for message in messages:
-            # A target that was taken out of the file meanwhile is told nothing more.
+            # A target that was removed from the file meanwhile gets no more messages.
             if message.target in senders:
                 senders[message.target].put(message)

@@ -1,4 +1,4 @@
-"""Sends messages over HTTP, again and again where need be, and never holds anybody else up."""
+"""Sending messages over HTTP, with retries, in a thread for each target that delays nobody else."""
 
 import hashlib
 import hmac
@@ -20,7 +20,7 @@ import structlog
 import urllib3
 
 from correlator.notify.config import Format, Target, is_safe
-from correlator.notify.payload import json_payload, slack_payload
+from correlator.notify.payload import render_json, render_slack
 from correlator.notify.routing import Message
 
 WAITING: Final = 100
@@ -66,7 +66,7 @@ def _answer_of(status: int, retry_after: str) -> _Answer:
         return _Answer(reason, Outcome.SENT)
     if status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _AGAIN:
         return _Answer(reason, Outcome.REFUSED)
-    return _Answer(reason, retry_after=_seconds(retry_after))
+    return _Answer(reason, retry_after=_parse_retry_after(retry_after))
 
 
 class Sender:
@@ -88,7 +88,7 @@ class Sender:
         self._pool = urllib3.PoolManager(retries=False, timeout=timeout)
         self._waiting: queue.Queue[Message | None] = queue.Queue(WAITING)
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread = threading.Thread(target=self._send_all, daemon=True)
         self._thread.start()
 
     def put(self, message: Message) -> None:
@@ -96,7 +96,7 @@ class Sender:
         try:
             self._waiting.put_nowait(message)
         except queue.Full:
-            self._done(message, Outcome.DROPPED, "too many wait")
+            self._finish(message, Outcome.DROPPED, "too many wait")
 
     def close(self, seconds: float = 5.0) -> None:
         """Send what waits, for so long; what is left then is given up."""
@@ -106,25 +106,25 @@ class Sender:
         self._ended.set()
         self._pool.clear()
 
-    def _work(self) -> None:
+    def _send_all(self) -> None:
         while (message := self._waiting.get()) is not None:
             if self._ended.is_set():
                 return
             try:
                 self._send(message)
             except Exception as error:  # noqa: BLE001 - one message must not end the thread
-                self._done(message, Outcome.GIVEN_UP, type(error).__name__)
+                self._finish(message, Outcome.GIVEN_UP, type(error).__name__)
 
     def _send(self, message: Message) -> None:
         answer = _Answer("nothing was tried")
         for number in range(self._tries):
             answer = self._try(message)
             if answer.outcome is not None:
-                self._done(message, answer.outcome, answer.reason)
+                self._finish(message, answer.outcome, answer.reason)
                 return
-            if self._ended.wait(self._pause(number, answer)):
+            if self._ended.wait(self._pause_after(number, answer)):
                 break
-        self._done(message, Outcome.GIVEN_UP, answer.reason)
+        self._finish(message, Outcome.GIVEN_UP, answer.reason)
 
     def _try(self, message: Message) -> _Answer:
         try:
@@ -134,7 +134,7 @@ class Sender:
             return _Answer(type(error).__name__)
         return _answer_of(response.status, response.headers.get("Retry-After", ""))
 
-    def _pause(self, number: int, answer: _Answer) -> float:
+    def _pause_after(self, number: int, answer: _Answer) -> float:
         """Return how long to wait: as the target asks, else longer each time, and never in step."""
         if answer.retry_after:
             return min(answer.retry_after, LONGEST_PAUSE)
@@ -143,16 +143,18 @@ class Sender:
 
     def _post(self, message: Message) -> urllib3.BaseHTTPResponse:
         is_slack = self._target.format is Format.SLACK
-        payload = slack_payload(message) if is_slack else json_payload(message)
+        payload = render_slack(message) if is_slack else render_json(message)
         body = json.dumps(payload, ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json", "User-Agent": "glasswarden"}
         if self._target.secret_file:
             secret = Path(self._target.secret_file).read_bytes().strip()
-            headers[SIGNATURE] = signature(secret, body, int(time.time()))
+            headers[SIGNATURE] = signature_of(secret, body, int(time.time()))
         # Nobody may send us elsewhere with what was meant for one address.
-        return self._pool.request("POST", self._url(), body=body, headers=headers, redirect=False)
+        return self._pool.request(
+            "POST", self._read_url(), body=body, headers=headers, redirect=False
+        )
 
-    def _url(self) -> str:
+    def _read_url(self) -> str:
         if self._target.url:
             return self._target.url
         url = Path(self._target.url_file).read_text().strip()
@@ -160,7 +162,7 @@ class Sender:
             raise ValueError(f"{self._target.url_file} holds no address that begins with https://")
         return url
 
-    def _done(self, message: Message, outcome: Outcome, reason: str = "") -> None:
+    def _finish(self, message: Message, outcome: Outcome, reason: str = "") -> None:
         if outcome is not Outcome.SENT:
             log.warning(
                 "notification not sent",
@@ -172,13 +174,13 @@ class Sender:
         self._tell(self._target.name, outcome)
 
 
-def signature(secret: bytes, body: bytes, now: int) -> str:
+def signature_of(secret: bytes, body: bytes, now: int) -> str:
     """Return what proves that *body* is ours and of this time: `t=…,v1=…`."""
     mac = hmac.new(secret, f"{now}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={now},v1={mac}"
 
 
-def _seconds(header: str) -> float:
+def _parse_retry_after(header: str) -> float:
     """Return what a Retry-After asks for: seconds, or a date."""
     try:
         if header.isdecimal():

@@ -1,1 +1,1 @@
-"""Findings for people: a table for the terminal, Markdown for a review. JSON is `finding`'s."""
+"""Findings for people: a table for the terminal, Markdown for a review. `finding` renders JSON."""

@@ -1,13 +1,13 @@
-"""Anybody's text, made harmless for a Markdown reader and for a spreadsheet: here, and only here.
+"""Untrusted text, escaped for Markdown and for spreadsheets: here, and only here.
 
-Names, reasons and values come from whoever wrote to the cluster. What would mean something to such
-a reader is shown as it was written, and means nothing.
+Names, reasons and values come from whoever wrote to the cluster. Characters with a meaning in
+Markdown or in a spreadsheet are shown literally.
 """
 
 import re
 from typing import Final
 
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~&]|^[-+#=])")
 _NUMBERED: Final = re.compile(r"^(\d+)([.)])")
@@ -20,33 +20,36 @@ _FORMULA: Final = re.compile("(^|;)(\\s*)([=+@\uff1d\uff0b\uff20\uff0d-])")
 """Where a spreadsheet takes a text for a formula, also one that cuts cells at semicolons."""
 
 
-def markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return *text* so that Markdown shows it as it is, on one line."""
-    parts = _LIVELY.split(printable(text))
+    parts = _LIVELY.split(escape_unprintable(text))
     # Only code is left alone by every reader: a backslash before an address is not.
-    shown = [code(part) if index % 2 else _escaped(part) for index, part in enumerate(parts)]
+    shown = [
+        render_code(part) if index % 2 else _escape_characters(part)
+        for index, part in enumerate(parts)
+    ]
     return _NUMBERED.sub(r"\1\\\2", "".join(shown))
 
 
-def code(text: str) -> str:
+def render_code(text: str) -> str:
     """Return *text* as Markdown's code; nothing where it is empty, which code cannot be."""
     if not text:
         return ""
-    inner = printable(text)
+    inner = escape_unprintable(text)
     fence = "`" * (max((len(run) for run in re.findall("`+", inner)), default=0) + 1)
     space = " " if inner.startswith("`") or inner.endswith("`") else ""
     return f"{fence}{space}{inner}{space}{fence}"
 
 
-def code_cell(text: str) -> str:
+def render_code_cell(text: str) -> str:
     """Return *text* as code in a table, whose cells end at a bar even inside of code."""
-    return code(text).replace("|", "\\|")
+    return render_code(text).replace("|", "\\|")
 
 
-def cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Return *text* so that no spreadsheet takes it, or a part of it, for a formula."""
-    return _FORMULA.sub(r"\1\2'\3", printable(text))
+    return _FORMULA.sub(r"\1\2'\3", escape_unprintable(text))
 
 
-def _escaped(text: str) -> str:
+def _escape_characters(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)

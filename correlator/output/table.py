@@ -1,4 +1,4 @@
-"""The table on the terminal: it fits the width that there is, long cells are cut in the middle."""
+"""Findings as a table for the terminal: it fits the width, and long cells are cut in the middle."""
 
 import textwrap
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from correlator.attribution.link import State
 from correlator.finding import Finding, Incomplete, Result, time_as_text
 from correlator.output.text import (
     NOTHING,
-    cause_text,
     columns_of,
-    declared_text,
-    field_text,
-    live_text,
-    nothing_text,
-    object_text,
-    ticket_text,
-    who_text,
+    render_cause,
+    render_declared,
+    render_field,
+    render_live,
+    render_no_findings,
+    render_object,
+    render_ticket,
+    render_who,
 )
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 _HEADINGS: Final = ("OBJECT", "FIELD", "GIT", "LIVE", "SINCE", "RESPONSE")
 _CAUSE_HEADINGS: Final = ("WHO", "TICKET")
@@ -32,45 +32,49 @@ def render_table(result: Result, width: int) -> str:
     """Return *result* for a terminal of *width* columns."""
     parts = []
     if result.findings:
-        parts += _rows(result.findings, width)
-    parts.append(_summary(result))
-    parts += [line for each in result.remarks for line in ("", *_indented(printable(each), width))]
-    parts += _unseen(result.incomplete, width)
+        parts += _render_rows(result.findings, width)
+    parts.append(_render_summary(result))
+    parts += [
+        line for each in result.remarks for line in ("", *_indent(escape_unprintable(each), width))
+    ]
+    parts += _render_incomplete(result.incomplete, width)
     return "\n".join(parts)
 
 
-def _rows(findings: Sequence[Finding], width: int) -> list[str]:
+def _render_rows(findings: Sequence[Finding], width: int) -> list[str]:
     linked = any(each.link for each in findings)
     headings = _HEADINGS + _CAUSE_HEADINGS if linked else _HEADINGS
-    rows = [_cells(each) + _cause_cells(each) if linked else _cells(each) for each in findings]
-    widths = _widths([headings, *rows], width)
-    lines = [_line(headings, widths)]
+    rows = [
+        _cells_of(each) + _cause_cells_of(each) if linked else _cells_of(each) for each in findings
+    ]
+    widths = _fit_widths([headings, *rows], width)
+    lines = [_render_line(headings, widths)]
     for finding, row in zip(findings, rows, strict=True):
-        lines.append(_line(row, widths))
+        lines.append(_render_line(row, widths))
         if finding.verdict is not None:
-            why = f"{finding.verdict.kind}: {printable(finding.verdict.reason)}"
-            lines += _indented(why, width)
+            why = f"{finding.verdict.kind}: {escape_unprintable(finding.verdict.reason)}"
+            lines += _indent(why, width)
         if finding.link is not None:
-            lines += _indented(cause_text(finding.link), width)
+            lines += _indent(render_cause(finding.link), width)
     return [*lines, ""]
 
 
-def _cells(finding: Finding) -> tuple[str, ...]:
+def _cells_of(finding: Finding) -> tuple[str, ...]:
     return (
-        object_text(finding),
-        field_text(finding),
-        declared_text(finding),
-        live_text(finding),
+        render_object(finding),
+        render_field(finding),
+        render_declared(finding),
+        render_live(finding),
         time_as_text(finding.since) or NOTHING,
         finding.verdict.response if finding.verdict else NOTHING,
     )
 
 
-def _cause_cells(finding: Finding) -> tuple[str, ...]:
-    return who_text(finding), ticket_text(finding)
+def _cause_cells_of(finding: Finding) -> tuple[str, ...]:
+    return render_who(finding), render_ticket(finding)
 
 
-def _widths(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
+def _fit_widths(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
     """Give each column what it wants; where that is too much, the widest ones yield."""
     wanted = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
     room = max(width, len(wanted) * (_NARROWEST + len(_GAP))) - len(_GAP) * (len(wanted) - 1)
@@ -79,7 +83,7 @@ def _widths(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
     return wanted
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _render_line(cells: Sequence[str], widths: Sequence[int]) -> str:
     cut = [_cut(cell, size) for cell, size in zip(cells, widths, strict=True)]
     sized = zip(cut, widths, strict=True)
     return _GAP.join(cell + " " * (size - columns_of(cell)) for cell, size in sized).rstrip()
@@ -101,7 +105,7 @@ def _begin(text: str, size: int) -> str:
     return text[:end]
 
 
-def _indented(text: str, width: int) -> list[str]:
+def _indent(text: str, width: int) -> list[str]:
     # Wide characters count as two by standing for two while lines are broken; a line may end
     # between them, and is one column longer then.
     padded = "".join(char + _FILLER * (columns_of(char) - 1) for char in text)
@@ -110,29 +114,30 @@ def _indented(text: str, width: int) -> list[str]:
     return [line.replace(_FILLER, "") for line in lines]
 
 
-def _summary(result: Result) -> str:
+def _render_summary(result: Result) -> str:
     count = len(result.findings)
     objects = len({each.ref for each in result.findings})
     if count:
-        return f"{_many(count, 'finding')} in {_many(objects, 'object')}{_explained(result)}"
-    return nothing_text(result)
+        counts = f"{_render_count(count, 'finding')} in {_render_count(objects, 'object')}"
+        return f"{counts}{_render_explained(result)}"
+    return render_no_findings(result)
 
 
-def _explained(result: Result) -> str:
+def _render_explained(result: Result) -> str:
     """Return how many are explained, delegated and unexplained, where a ledger was asked."""
     states = [each.link.state for each in result.findings if each.link]
     parts = [f"{states.count(state)} {state}" for state in State if state in states]
     return f": {', '.join(parts)}" if parts else ""
 
 
-def _unseen(incomplete: Sequence[Incomplete], width: int) -> list[str]:
+def _render_incomplete(incomplete: Sequence[Incomplete], width: int) -> list[str]:
     if not incomplete:
         return []
-    lines = ["", "Not looked at:"]
+    lines = ["", "Not checked:"]
     for each in incomplete:
-        lines += _indented(f"{printable(each.what)}: {printable(each.why)}", width)
+        lines += _indent(f"{escape_unprintable(each.what)}: {escape_unprintable(each.why)}", width)
     return lines
 
 
-def _many(count: int, noun: str) -> str:
+def _render_count(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,7 +1,4 @@
-"""Values and names as text that is safe to print: nothing in a cluster may steer a terminal.
-
-Who did it, in words: a cell for a table, a sentence below it.
-"""
+"""The cells and sentences of a finding as text that is safe to print on a terminal."""
 
 import json
 import unicodedata
@@ -11,18 +8,18 @@ from correlator.attribution.link import Link, State
 from correlator.finding import UNKNOWN, Class, Finding, Result, time_as_text
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.paths import ROOT
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 NOTHING: Final = "—"
 
 
-def value_text(value: Value) -> str:
+def render_value(value: Value) -> str:
     """Return *value* on one line."""
     if value is ABSENT:
         return NOTHING
     if isinstance(value, str):
-        return printable(value) or '""'
-    return printable(json.dumps(value, ensure_ascii=False))
+        return escape_unprintable(value) or '""'
+    return escape_unprintable(json.dumps(value, ensure_ascii=False))
 
 
 def columns_of(text: str) -> int:
@@ -32,43 +29,46 @@ def columns_of(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def nothing_text(result: Result) -> str:
+def render_no_findings(result: Result) -> str:
     """Return that there are no findings, in words that claim no more than was looked at."""
     nothing = f"No {result.looked_for}"
     return f"{nothing} in what could be looked at" if result.incomplete else nothing
 
 
-def object_text(finding: Finding) -> str:
+def render_object(finding: Finding) -> str:
     """Return which object it is."""
-    return printable(str(finding.ref))
+    return escape_unprintable(str(finding.ref))
 
 
-def declared_text(finding: Finding) -> str:
+def render_declared(finding: Finding) -> str:
     """Return what Git says; a whole object is not spelled out."""
     is_whole = finding.is_missing_object and finding.declared != UNKNOWN
-    return "the object" if is_whole else value_text(finding.declared)
+    return "the object" if is_whole else render_value(finding.declared)
 
 
-def live_text(finding: Finding) -> str:
+def render_live(finding: Finding) -> str:
     """Return what is live; a whole object is not spelled out."""
-    return "the object" if finding.is_orphan else value_text(finding.live)
+    return "the object" if finding.is_orphan else render_value(finding.live)
 
 
-def field_text(finding: Finding) -> str:
+def render_field(finding: Finding) -> str:
     """Return which field it is."""
-    return "(object)" if finding.field == ROOT else printable(str(finding.field))
+    return "(object)" if finding.field == ROOT else escape_unprintable(str(finding.field))
 
 
-def who_text(finding: Finding) -> str:
+def render_who(finding: Finding) -> str:
     """Return whose doing it is, or that nobody knows."""
     link = finding.link
     if link is None:
         return NOTHING
     # The audit log may name who did what no record explains.
-    return printable(_actor(link) or _manager(finding, link)) or f"({link.state})"
+    return (
+        escape_unprintable(_render_actor(link) or _render_manager(finding, link))
+        or f"({link.state})"
+    )
 
 
-def _manager(finding: Finding, link: Link) -> str:
+def _render_manager(finding: Finding, link: Link) -> str:
     """Return, in brackets, which program it was left to: not a person's name, and not proven."""
     if link.state is not State.DELEGATED:
         return ""
@@ -77,22 +77,24 @@ def _manager(finding: Finding, link: Link) -> str:
     return f"[{name}]" if name else ""
 
 
-def ticket_text(finding: Finding) -> str:
+def render_ticket(finding: Finding) -> str:
     """Return the ticket that it was done under."""
-    return printable(finding.link.ticket if finding.link else "") or NOTHING
+    return escape_unprintable(finding.link.ticket if finding.link else "") or NOTHING
 
 
-def cause_text(link: Link) -> str:
+def render_cause(link: Link) -> str:
     """Return the cause as a sentence without its end: what is known, and by what."""
     evidence = "; ".join(link.evidence)
     if link.state is State.UNEXPLAINED:
-        return printable(f"unexplained: {link.why}{f' ({evidence})' if evidence else ''}")
+        return escape_unprintable(f"unexplained: {link.why}{f' ({evidence})' if evidence else ''}")
     if link.state is State.DELEGATED:
-        return printable(f"delegated: {evidence}")
+        return escape_unprintable(f"delegated: {evidence}")
     origin = f"from {link.source}" if link.source else ""
-    told = [_actor(link), time_as_text(link.time), link.manager, origin, link.ticket]
-    return printable(f"{', '.join(filter(None, told))} ({link.confidence}): {evidence}")
+    told = [_render_actor(link), time_as_text(link.time), link.manager, origin, link.ticket]
+    return escape_unprintable(f"{', '.join(filter(None, told))} ({link.confidence}): {evidence}")
 
 
-def _actor(link: Link) -> str:
-    return f"{link.actor} (posed as by {link.impersonator})" if link.impersonator else link.actor
+def _render_actor(link: Link) -> str:
+    return (
+        f"{link.actor} (impersonated by {link.impersonator})" if link.impersonator else link.actor
+    )

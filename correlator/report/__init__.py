@@ -1,1 +1,1 @@
-"""The report for an incident review: what was changed by hand, by whom, and what is left to do."""
+"""The report for an incident review: what was changed by hand, by whom, and the open follow-ups."""

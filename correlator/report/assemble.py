@@ -19,13 +19,13 @@ from correlator.inspection.evidence import Evidence
 from correlator.inspection.inspect import NothingInspected, inspect
 from correlator.inspection.scope import InspectionScope
 from correlator.inspection.sources import recorded_sources
-from correlator.report.compose import Surroundings, compose, unexplained_in, unrecorded_in
+from correlator.report.compose import ReportContext, compose_report, unexplained_in, unrecorded_in
 from correlator.report.model import Integrity, Report, Scope, Unexplained
-from correlator.report.scope import Circle, circle_of
+from correlator.report.scope import ReportScope, report_scope_of
 from correlator.still_live import NotKnown
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt
-from glasswarden.ledger.writes import asked
+from glasswarden.ledger.writes import find_attempts
 
 MOST_OBJECTS: Final = 200
 """More objects of a ticket than these are not asked about one by one."""
@@ -55,7 +55,7 @@ class _Assembly:
         attempts, circle = self._attempts()
         self._look_up_first(attempts, circle)
         around = replace(self._surroundings(attempts, circle), integrity=integrity)
-        report = compose(circle.scope, attempts, around, self.now)
+        report = compose_report(circle.scope, attempts, around, self.now)
         lines = (f"{each.what}: {each.why}" for each in self._unchecked())
         return msgspec.structs.replace(report, incomplete=tuple(dict.fromkeys(lines)))
 
@@ -69,20 +69,20 @@ class _Assembly:
         git = self.evidence.git
         return Manifests() if git is None else self.evidence.manifests(git)
 
-    def _attempts(self) -> tuple[list[Attempt], Circle]:
+    def _attempts(self) -> tuple[list[Attempt], ReportScope]:
         """Return the report's records, oldest first, and what it is about besides.
 
         A denied write names no ticket: under one, the denials on its objects in its time are taken
         too.
         """
         own = self.evidence.attempts(self.question)
-        circle = circle_of(scope_of(self.question), own)
+        circle = report_scope_of(scope_of(self.question), own)
         if not self.question.ticket:
             return own, circle
         every = {each.id: each for each in (*own, *self._denied(circle))}
         return sorted(every.values(), key=lambda each: (each.time, each.id)), circle
 
-    def _denied(self, circle: Circle) -> Iterable[Attempt]:
+    def _denied(self, circle: ReportScope) -> Iterable[Attempt]:
         places = sorted(circle.objects)
         if len(places) > MOST_OBJECTS:
             what = f"attempts refused on {len(places) - MOST_OBJECTS} more objects"
@@ -98,12 +98,12 @@ class _Assembly:
                 limit=self.question.limit,
             )
             if self.evidence.ledger is not None:
-                yield from asked(self.evidence.ledger, question)
+                yield from find_attempts(self.evidence.ledger, question)
 
-    def _scope(self, circle: Circle) -> InspectionScope:
-        return InspectionScope(circle.scope.app, circle.scope.namespace, home=circle.home)
+    def _scope(self, circle: ReportScope) -> InspectionScope:
+        return InspectionScope(circle.scope.app, circle.scope.namespace, home=circle.namespace)
 
-    def _look_up_first(self, attempts: Iterable[Attempt], circle: Circle) -> None:
+    def _look_up_first(self, attempts: Iterable[Attempt], circle: ReportScope) -> None:
         """Read the objects of the writes before anything is compared: each has one state then."""
         if not self.evidence.has_live:
             return
@@ -112,10 +112,10 @@ class _Assembly:
             with suppress(NotKnown):
                 self.evidence.look_up(ref)
 
-    def _surroundings(self, attempts: list[Attempt], circle: Circle) -> Surroundings:
+    def _surroundings(self, attempts: list[Attempt], circle: ReportScope) -> ReportContext:
         evidence = self.evidence
-        around = Surroundings(
-            standing=evidence.field_states(),
+        around = ReportContext(
+            check_field=evidence.field_states(),
             open_grants=self._open_grants(attempts),
             unexplained=self._unexplained(circle),
         )
@@ -128,7 +128,9 @@ class _Assembly:
         return replace(
             around,
             witnesses=evidence.audit.index.witnesses,
-            unrecorded=unrecorded_in(evidence.audit.watch.sightings, circle, evidence.cluster),
+            unrecorded=unrecorded_in(
+                evidence.audit.watch.observed_writes, circle, evidence.cluster
+            ),
         )
 
     def _open_grants(self, attempts: Iterable[Attempt]) -> frozenset[str]:
@@ -140,7 +142,7 @@ class _Assembly:
             if isinstance(record.entry, Attempt)
         )
 
-    def _unexplained(self, circle: Circle) -> tuple[Unexplained, ...] | None:
+    def _unexplained(self, circle: ReportScope) -> tuple[Unexplained, ...] | None:
         """Return what differs from Git without a record; none where nothing was compared."""
         if reason := self._why_not_compared():
             self.incomplete.append(Incomplete(_COMPARISON, reason))

@@ -1,8 +1,7 @@
-"""From records to a report. Pure: what stands in the cluster and in Git comes as an argument.
+"""From records to a report. Pure: the state of the cluster and of Git comes as an argument.
 
-What differs from Git and no record explains, as a report tells it.
-
-What the audit log shows around the writes of a report, and no record speaks of.
+A report also contains what differs from Git and no record explains, and the writes that only the
+audit log shows.
 """
 
 import shlex
@@ -16,7 +15,7 @@ from msgspec import UNSET
 
 from correlator.attribution.context import Witness
 from correlator.attribution.link import State
-from correlator.audit.observed_write import Sighting, Sort, verdict_of
+from correlator.audit.observed_write import ObservationKind, ObservedWrite, verdict_of
 from correlator.classify.advice import revert_command
 from correlator.finding import Finding, Response
 from correlator.report.model import (
@@ -30,16 +29,16 @@ from correlator.report.model import (
     Unexplained,
     Write,
 )
-from correlator.report.scope import Circle
+from correlator.report.scope import ReportScope
 from correlator.report.text import summary_of
 from correlator.still_live import (
     OBJECT,
     UNKNOWN,
     Answer,
-    Standing,
-    Standings,
+    FieldCheck,
+    FieldState,
     Written,
-    last_words,
+    last_changes,
     writes_in,
 )
 from glasswarden.kube.compare import ABSENT, Value
@@ -48,9 +47,13 @@ from glasswarden.ledger.record import Attempt, ChangedField, Cut
 from glasswarden.ledger.writes import writes_of
 
 
-def unrecorded_in(sightings: Iterable[Sighting], circle: Circle, cluster: str) -> tuple[Seen, ...]:
+def unrecorded_in(
+    observed_writes: Iterable[ObservedWrite], report_scope: ReportScope, cluster: str
+) -> tuple[Seen, ...]:
     """Return those of *sightings*, all from *cluster*, that belong to a report."""
-    return tuple(_seen(each, cluster) for each in sightings if circle.saw(each))
+    return tuple(
+        _seen_of(each, cluster) for each in observed_writes if report_scope.includes_write(each)
+    )
 
 
 def subject_in(cluster: str, ref: Ref) -> Subject:
@@ -66,49 +69,51 @@ def subject_in(cluster: str, ref: Ref) -> Subject:
     )
 
 
-def target(subject: Subject) -> list[str]:
-    """Return how a command line names *subject*."""
+def target_args_of(subject: Subject) -> list[str]:
+    """Return the arguments that name *subject* on a command line."""
     name = f"{subject.kind.lower()}/{subject.name}"
     return [name, "-n", subject.namespace] if subject.namespace else [name]
 
 
-def _seen(sighting: Sighting, cluster: str) -> Seen:
-    subject, verdict = subject_in(cluster, sighting.ref), verdict_of(sighting)
+def _seen_of(observed: ObservedWrite, cluster: str) -> Seen:
+    subject, verdict = subject_in(cluster, observed.ref), verdict_of(observed)
     return Seen(
-        time=sighting.time,
-        sort=sighting.sort,
+        time=observed.time,
+        sort=observed.sort,
         subject=subject,
-        actor=sighting.actor,
-        impersonator=sighting.user if sighting.user != sighting.actor else "",
-        controller=sighting.by_controller,
-        address=sighting.source,
-        user_agent=sighting.user_agent,
-        did=sighting.did,
+        actor=observed.actor,
+        impersonator=observed.user if observed.user != observed.actor else "",
+        controller=observed.by_controller,
+        address=observed.source,
+        user_agent=observed.user_agent,
+        did=observed.did,
         what=verdict.reason,
         response=verdict.response,
-        command=verdict.verify if sighting.sort is Sort.GUARD else _who_set_what(sighting, subject),
-        audit_id=sighting.audit_id,
+        command=verdict.verify
+        if observed.sort is ObservationKind.GUARD
+        else _follow_up_command_of(observed, subject),
+        audit_id=observed.audit_id,
     )
 
 
-def _who_set_what(sighting: Sighting, subject: Subject) -> str:
-    """Return the command that shows what of a write is left, by the same log."""
-    if sighting.did == "deleted it":
-        return shlex.join(["glasswarden", "history", *target(subject)])
-    return shlex.join(["glasswarden", "blame", *target(subject), "--audit-log", "FILE"])
+def _follow_up_command_of(observed: ObservedWrite, subject: Subject) -> str:
+    """Return the command that shows what is left of a write, by the same log."""
+    if observed.did == "deleted it":
+        return shlex.join(["glasswarden", "history", *target_args_of(subject)])
+    return shlex.join(["glasswarden", "blame", *target_args_of(subject), "--audit-log", "FILE"])
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a report needs to know beside its records."""
+class ReportContext:
+    """The evidence for a report beside its records."""
 
-    standing: Standings = lambda _attempt, _change: UNKNOWN
+    check_field: FieldCheck = lambda _attempt, _change: UNKNOWN
     open_grants: frozenset[str] = frozenset()
     witnesses: Mapping[str, Witness] = field(default_factory=dict)
     """What the audit log says about records, by their ids."""
 
     unexplained: tuple[Unexplained, ...] | None = None
-    """What differs from Git and no record explains; none where nobody compared."""
+    """What differs from Git and no record explains; none where it was not compared."""
 
     unrecorded: tuple[Seen, ...] = ()
     """What the audit log shows beside the records."""
@@ -121,13 +126,13 @@ class Surroundings:
     """How a command names the files that declare what was changed."""
 
 
-def compose(
-    scope: Scope, attempts: Iterable[Attempt], around: Surroundings, now: datetime
+def compose_report(
+    scope: Scope, attempts: Iterable[Attempt], around: ReportContext, now: datetime
 ) -> Report:
     """Return the report about *attempts*, which are given oldest first."""
     tries = writes_of(attempts)
-    standing = _standings(tries, around)
-    writes = tuple(_write(group, standing, around) for group in tries)
+    states = _states_of(tries, around)
+    writes = tuple(_write_of(group, states, around) for group in tries)
     draft = Report(
         made=now,
         scope=scope,
@@ -135,7 +140,7 @@ def compose(
         writes=writes,
         unexplained=around.unexplained or (),
         unrecorded=around.unrecorded,
-        obligations=tuple(_obligations(writes, around)),
+        obligations=tuple(_find_obligations(writes, around)),
         integrity=around.integrity,
         incomplete=around.incomplete,
     )
@@ -143,55 +148,55 @@ def compose(
 
 
 _Field: TypeAlias = tuple[str, ...]
-_Standing: TypeAlias = dict[tuple[str, str], Standing]
-"""How what a record changed at a path stands; of what was set again later there is nothing."""
+_States: TypeAlias = dict[tuple[str, str], FieldState]
+"""The state of what a record changed at a path; without what was set again later."""
 
 
-def _standings(tries: Sequence[tuple[Attempt, ...]], around: Surroundings) -> _Standing:
+def _states_of(tries: Sequence[tuple[Attempt, ...]], around: ReportContext) -> _States:
     written: dict[_Field, list[Written]] = {}
-    stored = {group[-1].id: _stored(group, around) for group in tries}
+    stored = {group[-1].id: _stored_of(group, around) for group in tries}
     for attempt in (group[-1] for group in tries):
         if attempt.verdict == "allow" and stored[attempt.id] is not Answer.NO:
             for change in writes_in(attempt):
-                written.setdefault(_field(attempt, change), []).append((attempt, change))
+                written.setdefault(_field_key_of(attempt, change), []).append((attempt, change))
     return {
-        (attempt.id, change.path): standing
+        (attempt.id, change.path): states
         for writes in written.values()
-        for attempt, change, standing in last_words(
-            reversed(writes), around.standing, lambda each: stored[each.id] is Answer.YES
+        for attempt, change, states in last_changes(
+            reversed(writes), around.check_field, lambda each: stored[each.id] is Answer.YES
         )
     }
 
 
-def _field(attempt: Attempt, change: ChangedField) -> _Field:
+def _field_key_of(attempt: Attempt, change: ChangedField) -> _Field:
     if change.path == OBJECT:
         # What is created has no uid yet, and what comes after it has another one.
         return attempt.cluster, attempt.group, attempt.kind, attempt.namespace, attempt.name
     return attempt.cluster, attempt.object_uid, change.path
 
 
-def _stored(group: tuple[Attempt, ...], around: Surroundings) -> Answer:
-    witness = _witness(group, around)
+def _stored_of(group: tuple[Attempt, ...], around: ReportContext) -> Answer:
+    witness = _witness_of(group, around)
     return _STORED[witness.stored if witness else None]
 
 
-def _witness(group: tuple[Attempt, ...], around: Surroundings) -> Witness | None:
+def _witness_of(group: tuple[Attempt, ...], around: ReportContext) -> Witness | None:
     return around.witnesses.get(group[-1].id)
 
 
-def _write(group: tuple[Attempt, ...], standing: _Standing, around: Surroundings) -> Write:
+def _write_of(group: tuple[Attempt, ...], states: _States, around: ReportContext) -> Write:
     attempt = group[-1]
-    witness = _witness(group, around)
+    witness = _witness_of(group, around)
     return Write(
         records=tuple(each.id for each in group),
         time=attempt.time,
         subject=subject_of(attempt),
-        owner=_owner(attempt),
+        owner=_owner_of(attempt),
         actor=attempt.actor,
         impersonator=witness.user if witness and witness.user != attempt.actor else "",
         address=witness.source if witness else "",
         user_agent=witness.user_agent if witness else "",
-        stored=_stored(group, around),
+        stored=_stored_of(group, around),
         groups=attempt.groups,
         verb=attempt.inferred_verb,
         operation=attempt.operation,
@@ -208,7 +213,7 @@ def _write(group: tuple[Attempt, ...], standing: _Standing, around: Surroundings
         approver=attempt.approver,
         outcome=attempt.outcome,
         changes=tuple(
-            _change(attempt, change, standing, is_lost=_stored(group, around) is Answer.NO)
+            _change_of(attempt, change, states, is_lost=_stored_of(group, around) is Answer.NO)
             for change in writes_in(attempt)
         ),
         unlisted=attempt.unlisted,
@@ -231,41 +236,39 @@ def subject_of(attempt: Attempt) -> Subject:
     )
 
 
-def _owner(attempt: Attempt) -> str:
+def _owner_of(attempt: Attempt) -> str:
     app = f"{attempt.app_namespace}/{attempt.app}" if attempt.app_namespace else attempt.app
     return " ".join(part for part in (attempt.engine, attempt.app_kind, app) if part)
 
 
-def _change(
-    attempt: Attempt, change: ChangedField, standing: _Standing, *, is_lost: bool
-) -> Change:
-    told: dict[str, Any] = {}
+def _change_of(attempt: Attempt, change: ChangedField, states: _States, *, is_lost: bool) -> Change:
+    values: dict[str, Any] = {}
     for name in ("old", "new"):
-        told[name] = getattr(change, name)
-        told[f"{name}_note"] = _note(
+        values[name] = getattr(change, name)
+        values[f"{name}_note"] = _note_of(
             getattr(change, f"{name}_masked"), getattr(change, f"{name}_cut")
         )
     if change.path == OBJECT:
-        told[_WHOLE.get(attempt.operation, "new_note")] = "(the object)"
+        values[_WHOLE.get(attempt.operation, "new_note")] = "(the object)"
     if attempt.verdict == "allow" and not is_lost:
-        found = standing.get((attempt.id, change.path))
-        told |= {"live": found.live, "git": found.git} if found else {"superseded": True}
+        found = states.get((attempt.id, change.path))
+        values |= {"live": found.live, "git": found.git} if found else {"superseded": True}
     if is_lost:
-        told["live"] = Answer.NO
-    return Change(path=change.path, manager=change.manager, **told)
+        values["live"] = Answer.NO
+    return Change(path=change.path, manager=change.manager, **values)
 
 
 _WHOLE: Final = {"CREATE": "new_note", "DELETE": "old_note"}
 
 
-def _note(masked: str, cut: Cut | None) -> str:
+def _note_of(masked: str, cut: Cut | None) -> str:
     if masked:
         return "(hidden)"
     return f"({cut.length} bytes, sha256 {cut.sha256[:12]}…)" if cut is not None else ""
 
 
-def _obligations(writes: Sequence[Write], around: Surroundings) -> Iterable[Obligation]:
-    """Yield what is left to do: every change that is live and not in Git has to go one way."""
+def _find_obligations(writes: Sequence[Write], around: ReportContext) -> Iterable[Obligation]:
+    """Yield the open follow-ups: every change that is live and not in Git needs one."""
     for write in writes:
         for change in write.changes:
             if write.is_denied or change.superseded or change.live is not Answer.YES:
@@ -275,28 +278,31 @@ def _obligations(writes: Sequence[Write], around: Surroundings) -> Iterable[Obli
             yield Obligation(
                 subject=write.subject,
                 path=change.path,
-                why=_why(write, change, around),
-                command=_command(write, change, around),
+                why=_describe_obligation(write, change, around),
+                command=_command_of(write, change, around),
             )
     for each in around.unexplained or ():
         yield Obligation(
-            subject=each.subject, path=each.path, why=_unlike(each), command=each.command
+            subject=each.subject,
+            path=each.path,
+            why=_describe_unexplained(each),
+            command=each.command,
         )
     for seen in around.unrecorded if around.unexplained is None else ():
-        why = f"written without a record ({seen.sort}); nobody compared with Git what stands there"
+        why = f"written without a record ({seen.sort}); not compared with Git"
         yield Obligation(subject=seen.subject, path=OBJECT, why=why, command=seen.command)
 
 
-def _unlike(each: Unexplained) -> str:
+def _describe_unexplained(each: Unexplained) -> str:
     where = f"; put it back, or change {each.origin}" if each.origin else ""
     return f"not as Git says, {each.why}{where}"
 
 
-def _why(write: Write, change: Change, around: Surroundings) -> str:
-    is_gone = change.path == OBJECT and write.operation == "DELETE"
-    live = "still gone" if is_gone else "still live"
-    told = {Answer.NO: "not in Git", Answer.UNKNOWN: "not known to be in Git"}
-    where = "still in Git" if is_gone and change.git is Answer.NO else told[change.git]
+def _describe_obligation(write: Write, change: Change, around: ReportContext) -> str:
+    is_deleted = change.path == OBJECT and write.operation == "DELETE"
+    live = "still deleted" if is_deleted else "still live"
+    in_git = {Answer.NO: "not in Git", Answer.UNKNOWN: "not known to be in Git"}
+    where = "still in Git" if is_deleted and change.git is Answer.NO else in_git[change.git]
     if write.grant and write.grant in around.open_grants:
         return f"{live}, {where}; the grant is open"
     if write.grant:
@@ -304,11 +310,11 @@ def _why(write: Write, change: Change, around: Surroundings) -> str:
     return f"{live}, {where}"
 
 
-def _command(write: Write, change: Change, around: Surroundings) -> str:
-    """Return what to type next: back to Git while the fix is needed, or back from it."""
-    named = target(write.subject)
+def _command_of(write: Write, change: Change, around: ReportContext) -> str:
+    """Return the next command: merge the fix into Git, or revert it."""
+    named = target_args_of(write.subject)
     if change.path == OBJECT and write.operation == "CREATE":
-        # Git needs a manifest of its own for it, which nobody can derive from a change.
+        # Git needs a new manifest for it, which cannot be derived from a change.
         return shlex.join(["kubectl", "get", *named, "-o", "yaml"])
     if write.ticket:
         prune = ["--prune"] if change.path == OBJECT else []
@@ -321,26 +327,30 @@ def _command(write: Write, change: Change, around: Surroundings) -> str:
 
 
 def unexplained_in(
-    findings: Iterable[Finding], circle: Circle, cluster: str
+    findings: Iterable[Finding], report_scope: ReportScope, cluster: str
 ) -> tuple[Unexplained, ...]:
     """Return those of *findings*, all from *cluster*, that belong to a report and lack a record."""
-    return tuple(_unexplained(findings, circle, cluster))
+    return tuple(_select_unexplained(findings, report_scope, cluster))
 
 
-def _unexplained(
-    findings: Iterable[Finding], circle: Circle, cluster: str
+def _select_unexplained(
+    findings: Iterable[Finding], report_scope: ReportScope, cluster: str
 ) -> Iterator[Unexplained]:
     for each in findings:
         link, verdict = each.link, each.verdict
-        if link is None or link.state is not State.UNEXPLAINED or not circle.drifted(each):
+        if (
+            link is None
+            or link.state is not State.UNEXPLAINED
+            or not report_scope.includes_finding(each)
+        ):
             continue
         if verdict is not None and verdict.response is Response.IGNORE:
             continue
         yield Unexplained(
             subject=subject_in(cluster, each.ref),
             path=str(each.field),
-            declared=_value(each.declared),
-            live=_value(each.live),
+            declared=_json_value_of(each.declared),
+            live=_json_value_of(each.live),
             why=link.why,
             actor=link.actor,
             time=link.time or each.since,
@@ -349,5 +359,5 @@ def _unexplained(
         )
 
 
-def _value(value: Value) -> object:
+def _json_value_of(value: Value) -> object:
     return UNSET if value is ABSENT else value

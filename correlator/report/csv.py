@@ -1,13 +1,13 @@
-"""The report as CSV: a line for each field of each write, for a spreadsheet."""
+"""The report as CSV: one line for each field of each write."""
 
 import csv
 import io
 from collections.abc import Iterator
 from typing import Final
 
-from correlator.output.escape import cell
+from correlator.output.escape import escape_cell
 from correlator.report.model import Change, Report, Seen, Unexplained, Write
-from correlator.report.text import after, before, moment, value
+from correlator.report.text import render_new, render_old, render_time, render_value
 
 COLUMNS: Final = (
     "time",
@@ -44,19 +44,19 @@ def render_csv(report: Report) -> str:
     lines.writerow(COLUMNS)
     for write in report.writes:
         for change in write.changes or (None,):
-            lines.writerow(map(cell, _cells(write, change)))
+            lines.writerow(map(escape_cell, _cells_of(write, change)))
     for seen in report.unrecorded:
-        lines.writerow(map(cell, _unrecorded(seen)))
+        lines.writerow(map(escape_cell, _unrecorded_cells(seen)))
     for each in report.unexplained:
-        lines.writerow(map(cell, _unexplained(each)))
+        lines.writerow(map(escape_cell, _unexplained_cells(each)))
     return text.getvalue()
 
 
-def _cells(write: Write, change: Change | None) -> tuple[str, ...]:
+def _cells_of(write: Write, change: Change | None) -> tuple[str, ...]:
     subject = write.subject
-    field = ("", "", "", "", "") if change is None else _field(change)
+    field = ("", "", "", "", "") if change is None else _field_cells(change)
     return (
-        moment(write.time),
+        render_time(write.time),
         subject.cluster,
         write.actor,
         write.impersonator,
@@ -79,11 +79,11 @@ def _cells(write: Write, change: Change | None) -> tuple[str, ...]:
     )
 
 
-def _unrecorded(seen: Seen) -> Iterator[str]:
+def _unrecorded_cells(seen: Seen) -> Iterator[str]:
     """Yield the cells of what has no record, in the order of the columns."""
     subject = seen.subject
     told = {
-        "time": moment(seen.time),
+        "time": render_time(seen.time),
         "cluster": subject.cluster,
         "actor": seen.actor,
         "impersonator": seen.impersonator,
@@ -100,11 +100,11 @@ def _unrecorded(seen: Seen) -> Iterator[str]:
     return (told.get(column, "") for column in COLUMNS)
 
 
-def _unexplained(each: Unexplained) -> Iterator[str]:
+def _unexplained_cells(each: Unexplained) -> Iterator[str]:
     """Yield the cells of what no record explains: before is what Git says, after what is live."""
     subject = each.subject
     told = {
-        "time": moment(each.time) if each.time else "",
+        "time": render_time(each.time) if each.time else "",
         "cluster": subject.cluster,
         "actor": each.actor,
         "kind": subject.kind,
@@ -113,13 +113,13 @@ def _unexplained(each: Unexplained) -> Iterator[str]:
         "verdict": "unexplained",
         "reason": each.why,
         "field": each.path,
-        "before": value(each.declared),
-        "after": value(each.live),
+        "before": render_value(each.declared),
+        "after": render_value(each.live),
         "live": "yes",
         "git": "no",
     }
     return (told.get(column, "") for column in COLUMNS)
 
 
-def _field(change: Change) -> tuple[str, ...]:
-    return change.path, before(change), after(change), str(change.live), str(change.git)
+def _field_cells(change: Change) -> tuple[str, ...]:
+    return change.path, render_old(change), render_new(change), str(change.live), str(change.git)

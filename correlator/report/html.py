@@ -1,6 +1,6 @@
-"""The report as one HTML file: no script, nothing fetched, prints well, light and dark.
+"""The report as one HTML file: no script, no external resource, printable, light and dark.
 
-The timeline of a report: a lane for each person, a mark for each write, a bar for each grant.
+Its timeline has a lane for each person, a mark for each write and a bar for each grant.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ from markupsafe import Markup, escape
 
 from correlator.report import text
 from correlator.report.model import Change, Obligation, Report, Seen, Write
-from correlator.report.text import clock, deed, passed
+from correlator.report.text import render_action, render_clock, render_unrecorded
 from correlator.still_live import Answer
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 WIDTH: Final = 920
 LANE: Final = 38
@@ -28,10 +28,10 @@ APART: Final = 22.0
 """Between two marks of one lane, so that each can be seen: moved by no more than needed."""
 
 MOST_LANES: Final = 12
-"""More people than these are drawn in one last lane."""
+"""The limit on lanes; further people share the last one."""
 
 MOST_NUMBERS: Final = 99
-"""More writes than these are marked without their number: it would not fit."""
+"""The limit on numbered writes; with more, the numbers would not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Mark:
     x: float
     y: float
     kind: str
-    """`allowed`, `refused`, or `past` for what got past the guard."""
+    """`allowed`, `denied`, or `past` for what bypassed the guard."""
     label: str
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The time for which somebody was let in."""
+    """The time of a grant."""
 
     x: float
     y: float
@@ -73,7 +73,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Where everything stands; the page draws it."""
+    """The positions of everything on the timeline; the page draws it."""
 
     height: int
     lanes: tuple[Lane, ...]
@@ -95,59 +95,59 @@ def timeline_of(report: Report) -> Timeline | None:
     happened = report.happened
     if not happened:
         return None
-    names = _lane_names(happened)
+    names = _lane_names_of(happened)
     lanes = {name: TOP + LANE * (index + 0.5) for index, name in enumerate(names)}
     heights = [lanes.get(each.actor, lanes[names[-1]]) for each in happened]
     axis = _Axis(happened[0].time, happened[-1].time)
     return Timeline(
         height=TOP + LANE * len(names) + AXIS,
         lanes=tuple(Lane(y, name) for name, y in lanes.items()),
-        marks=tuple(_marks(happened, heights, axis)),
-        bars=tuple(_bars(happened, heights, axis)),
-        ticks=tuple(_ticks(axis)),
+        marks=tuple(_draw_marks(happened, heights, axis)),
+        bars=tuple(_draw_bars(happened, heights, axis)),
+        ticks=tuple(_draw_ticks(axis)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """From a moment to a place."""
+    """Maps a time to a position."""
 
     first: datetime
     last: datetime
 
-    def x(self, time: datetime) -> float:
+    def x_of(self, time: datetime) -> float:
         span = (self.last - self.first).total_seconds()
         share = (time - self.first).total_seconds() / span if span else 0.5
         left, right = LEFT + APART, WIDTH - RIGHT - APART
         return round(left + min(1.0, share) * (right - left), 1)
 
 
-def _lane_names(happened: Sequence[Write | Seen]) -> list[str]:
+def _lane_names_of(happened: Sequence[Write | Seen]) -> list[str]:
     people = list(dict.fromkeys(each.actor for each in happened))
     if len(people) <= MOST_LANES:
         return people
     return [*people[: MOST_LANES - 1], f"{len(people) - MOST_LANES + 1} others"]
 
 
-def _marks(
+def _draw_marks(
     happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axis
 ) -> Iterator[Mark]:
-    places = [axis.x(each.time) for each in happened]
+    places = [axis.x_of(each.time) for each in happened]
     for lane in set(heights):
         indexes = [index for index, height in enumerate(heights) if height == lane]
-        for index, place in zip(indexes, spread([places[i] for i in indexes]), strict=True):
+        for index, place in zip(indexes, spread_apart([places[i] for i in indexes]), strict=True):
             places[index] = place
     for each, x, y in zip(happened, places, heights, strict=True):
-        yield Mark(x, y, _kind(each), _label(each))
+        yield Mark(x, y, _kind_of(each), _label_of(each))
 
 
-def _kind(each: Write | Seen) -> str:
+def _kind_of(each: Write | Seen) -> str:
     if isinstance(each, Seen):
         return "past"
-    return "refused" if each.is_denied else "allowed"
+    return "denied" if each.is_denied else "allowed"
 
 
-def spread(places: Sequence[float]) -> list[float]:
+def spread_apart(places: Sequence[float]) -> list[float]:
     """Return ascending *places* moved apart, as far as the axis has room for them."""
     if not places:
         return []
@@ -167,7 +167,9 @@ _BEFORE_OR_AFTER: Final = frozenset({"requested", "settled"})
 """What is done with a grant while it is not in force."""
 
 
-def _bars(happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axis) -> Iterator[Bar]:
+def _draw_bars(
+    happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axis
+) -> Iterator[Bar]:
     """Yield each grant, from its first write to its end or that of the axis."""
     grants: dict[str, list[tuple[Write, float]]] = {}
     for write, y in zip(happened, heights, strict=True):
@@ -180,25 +182,30 @@ def _bars(happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axi
         end = last.time if last.grant_act == "closed" else last.grant_expires
         if end is None:
             continue
-        start = axis.x(first.time) - APART / 2
-        label = f"{first.ticket}: from {clock(first.time)} to {clock(end)}"
-        yield Bar(round(start, 1), y, round(axis.x(end) + APART / 2 - start, 1), printable(label))
+        start = axis.x_of(first.time) - APART / 2
+        label = f"{first.ticket}: from {render_clock(first.time)} to {render_clock(end)}"
+        yield Bar(
+            round(start, 1),
+            y,
+            round(axis.x_of(end) + APART / 2 - start, 1),
+            escape_unprintable(label),
+        )
 
 
-def _ticks(axis: _Axis) -> Iterator[Tick]:
+def _draw_ticks(axis: _Axis) -> Iterator[Tick]:
     steps = 4 if axis.last > axis.first else 0
     for step in range(steps + 1):
         time = axis.first + (axis.last - axis.first) * step / max(steps, 1)
-        yield Tick(axis.x(time), clock(time))
+        yield Tick(axis.x_of(time), render_clock(time))
 
 
-def _label(each: Write | Seen) -> str:
+def _label_of(each: Write | Seen) -> str:
     subject = str(each.subject)
     if isinstance(each, Seen):
-        did = f"{passed(each, subject)}, without a record"
+        did = f"{render_unrecorded(each, subject)}, without a record"
     else:
-        did = f"{deed(each, subject)}, {'refused' if each.is_denied else 'allowed'}"
-    return printable(f"{clock(each.time)} {each.actor}: {did}")
+        did = f"{render_action(each, subject)}, {'denied' if each.is_denied else 'allowed'}"
+    return escape_unprintable(f"{render_clock(each.time)} {each.actor}: {did}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +218,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Chore:
+class FollowUp:
     """One command, and what it is for."""
 
     command: str
@@ -232,10 +239,10 @@ def render_page(report: Report, title: str) -> str:
 
 
 def tiles_of(report: Report) -> Iterator[Tile]:
-    """Yield what somebody sees who looks for a second."""
+    """Yield the numbers at the top of the page."""
     due, unexplained = len(report.obligations), len(report.unexplained)
     yield Tile("written by hand", str(len(report.by_hand)))
-    yield Tile("refused", str(len(report.denied)))
+    yield Tile("denied", str(len(report.denied)))
     yield Tile("left to do", str(due), "due" if due else "good")
     if unexplained:
         yield Tile("unexplained", str(unexplained), "bad")
@@ -245,23 +252,23 @@ def tiles_of(report: Report) -> Iterator[Tile]:
     yield Tile("ledger", *verified.get(report.integrity.verdict, ("not verified", "")))
 
 
-def chores_of(report: Report) -> list[Chore]:
+def chores_of(report: Report) -> list[FollowUp]:
     """Return what is left to do, by the command that does it."""
     by_command = sorted(report.obligations, key=lambda each: each.command)
     return [
-        Chore(command, tuple(each))
+        FollowUp(command, tuple(each))
         for command, each in groupby(by_command, key=lambda each: each.command)
     ]
 
 
-def steps(path: str) -> Markup:
+def render_path(path: str) -> Markup:
     """Return a field's path, which may be broken into lines before each step."""
-    parts = (escape(part) for part in printable(path).split("/"))
+    parts = (escape(part) for part in escape_unprintable(path).split("/"))
     return Markup("<wbr>/").join(parts)
 
 
-def mood(change: Change) -> str:
-    """Return how a changed field looks by what became of it."""
+def style_of(change: Change) -> str:
+    """Return the CSS class of a changed field by its state."""
     if change.superseded or change.live is not Answer.YES:
         return "soft"
     return "good" if change.git is Answer.YES else "due"
@@ -274,18 +281,18 @@ PAGES: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-"""Where the templates of all pages are; each of them escapes what people wrote."""
+"""The environment of all page templates; each of them escapes its values."""
 PAGES.filters |= {
-    "after": text.after,
-    "before": text.before,
-    "deed": text.deed,
-    "passed": text.passed,
-    "under": text.under,
-    "value": text.value,
-    "where": text.where,
-    "fate": text.fate,
-    "moment": text.moment,
-    "mood": mood,
-    "plain": printable,
-    "steps": steps,
+    "after": text.render_new,
+    "before": text.render_old,
+    "deed": text.render_action,
+    "passed": text.render_unrecorded,
+    "under": text.render_authority,
+    "value": text.render_value,
+    "where": text.render_subject,
+    "fate": text.render_state,
+    "moment": text.render_time,
+    "mood": style_of,
+    "plain": escape_unprintable,
+    "steps": render_path,
 }

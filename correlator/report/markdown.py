@@ -4,154 +4,169 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from correlator.output.escape import code, code_cell, markdown
+from correlator.output.escape import escape_markdown, render_code, render_code_cell
 from correlator.report import text
 from correlator.report.model import Change, Report, Subject, Write
 from correlator.report.model import Seen as Unrecorded
-from correlator.report.text import after, before, fate, moment, value
+from correlator.report.text import render_new, render_old, render_state, render_time, render_value
 
 _COLUMNS: Final = ("time", "who", "with", "under", "object", "field", "before")
 
 
 def render_markdown(report: Report, title: str) -> str:
     """Return *report* under *title*."""
-    return "\n".join(_lines(report, title)) + "\n"
+    return "\n".join(_render_lines(report, title)) + "\n"
 
 
-def _lines(report: Report, title: str) -> Iterator[str]:
-    yield f"# {markdown(title)}"
+def _render_lines(report: Report, title: str) -> Iterator[str]:
+    yield f"# {escape_markdown(title)}"
     yield ""
-    yield from (f"- {markdown(line)}" for line in report.summary)
-    told = _Told(several=report.is_of_several)
-    yield from _section("What happened", list(map(told.event, report.happened)))
-    yield from _section("Every change", list(told.changes(report)))
-    yield from _section("Refused", list(told.refused(report)))
-    yield from _section(
+    yield from (f"- {escape_markdown(line)}" for line in report.summary)
+    writes = _WriteRenderer(several=report.is_of_several)
+    yield from _render_section("What happened", list(map(writes.render_event, report.happened)))
+    yield from _render_section("Every change", list(writes.render_changes(report)))
+    yield from _render_section("Denied", list(writes.render_denied(report)))
+    yield from _render_section(
         "Unexplained",
         [
-            f"- {told.where(each.subject)} {code(each.path)},"
-            f" {code(value(each.declared))} → {code(value(each.live))}: {markdown(each.why)}"
+            f"- {writes.render_subject(each.subject)} {render_code(each.path)},"
+            f" {render_code(render_value(each.declared))} → {render_code(render_value(each.live))}:"
+            f" {escape_markdown(each.why)}"
             for each in report.unexplained
         ],
     )
-    yield from _section(
+    yield from _render_section(
         "Without a record",
         [
-            f"- **{moment(each.time)}** {told.where(each.subject)}: {markdown(each.what)}."
-            f" {code(each.command)}"
+            f"- **{render_time(each.time)}** {writes.render_subject(each.subject)}:"
+            f" {escape_markdown(each.what)}. {render_code(each.command)}"
             for each in report.unrecorded
         ],
     )
-    yield from _section(
+    yield from _render_section(
         "Left to do",
         [
-            f"- {told.where(each.subject)} {code(each.path)}: {markdown(each.why)}."
-            f" {code(each.command)}"
+            f"- {writes.render_subject(each.subject)} {render_code(each.path)}:"
+            f" {escape_markdown(each.why)}. {render_code(each.command)}"
             for each in report.obligations
         ],
     )
-    yield from _section("Not looked at", [f"- {markdown(each)}" for each in report.incomplete])
-    yield from _section("Integrity", list(_integrity(report)))
+    yield from _render_section(
+        "Not checked", [f"- {escape_markdown(each)}" for each in report.incomplete]
+    )
+    yield from _render_section("Integrity", list(_render_integrity(report)))
     yield ""
-    yield f"Made at {moment(report.made)} UTC. All times are UTC."
+    yield f"Made at {render_time(report.made)} UTC. All times are UTC."
 
 
-def _section(title: str, lines: list[str]) -> Iterator[str]:
+def _render_section(title: str, lines: list[str]) -> Iterator[str]:
     if lines:
         yield from ("", f"## {title}", "", *lines)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """Tells of writes, with their clusters where there are several."""
+class _WriteRenderer:
+    """Renders writes, with their clusters where there are several."""
 
     several: bool
 
-    def where(self, subject: Subject) -> str:
-        return markdown(text.where(subject, several=self.several))
+    def render_subject(self, subject: Subject) -> str:
+        return escape_markdown(text.render_subject(subject, several=self.several))
 
-    def event(self, each: Write | Unrecorded) -> str:
-        who = f"- **{moment(each.time)}** {markdown(each.actor)}{_behind(each)}:"
-        subject = text.where(each.subject, several=self.several)
+    def render_event(self, each: Write | Unrecorded) -> str:
+        who = f"- **{render_time(each.time)}** {escape_markdown(each.actor)}{_render_origin(each)}:"
+        subject = text.render_subject(each.subject, several=self.several)
         if isinstance(each, Unrecorded):
-            return f"{who} {markdown(text.passed(each, subject))}, without a record ({each.sort})."
-        said = [who, markdown(text.deed(each, subject)), f"{_verdict(each)}."]
+            what = escape_markdown(text.render_unrecorded(each, subject))
+            return f"{who} {what}, without a record ({each.sort})."
+        parts = [
+            who,
+            escape_markdown(text.render_action(each, subject)),
+            f"{_render_verdict(each)}.",
+        ]
         if each.ticket:
-            said.append(f"{markdown(each.ticket)}: {markdown(each.reason)}.".replace(": .", "."))
-        return " ".join(said)
+            parts.append(
+                f"{escape_markdown(each.ticket)}: {escape_markdown(each.reason)}.".replace(
+                    ": .", "."
+                )
+            )
+        return " ".join(parts)
 
-    def changes(self, report: Report) -> Iterator[str]:
+    def render_changes(self, report: Report) -> Iterator[str]:
         if not report.changing:
             return
-        yield from _head(
+        yield from _render_head(
             "time", "who", "with", "under", "object", "field", "before", "after", "now"
         )
         for write in report.changing:
             for change in write.changes:
-                yield _row(*self._cells(write, change), fate(change, write))
+                yield _render_row(*self._cells_of(write, change), render_state(change, write))
             if write.unlisted:
-                yield _row(
-                    moment(write.time), *["…"] * 4, f"{write.unlisted} more fields", *[""] * 3
+                yield _render_row(
+                    render_time(write.time), *["…"] * 4, f"{write.unlisted} more fields", *[""] * 3
                 )
 
-    def refused(self, report: Report) -> Iterator[str]:
+    def render_denied(self, report: Report) -> Iterator[str]:
         if not report.denied:
             return
-        yield from _head(*_COLUMNS, "wanted")
+        yield from _render_head(*_COLUMNS, "wanted")
         for write in report.denied:
             for change in write.changes:
-                yield _row(*self._cells(write, change))
+                yield _render_row(*self._cells_of(write, change))
             if not write.changes:
-                yield _row(*self._begin(write, write.manager), "", "", "")
+                yield _render_row(*self._first_cells_of(write, write.manager), "", "", "")
             if write.unlisted:
-                yield _row(*_more(write), "", "")
+                yield _render_row(*_more_cells_of(write), "", "")
 
-    def _cells(self, write: Write, change: Change) -> tuple[str, ...]:
-        field = (change.path, before(change), after(change))
-        return (*self._begin(write, change.manager or write.manager), *map(code_cell, field))
-
-    def _begin(self, write: Write, manager: str) -> tuple[str, ...]:
+    def _cells_of(self, write: Write, change: Change) -> tuple[str, ...]:
+        field = (change.path, render_old(change), render_new(change))
         return (
-            moment(write.time),
-            markdown(write.actor),
-            markdown(manager),
-            markdown(text.under(write)),
-            self.where(write.subject),
+            *self._first_cells_of(write, change.manager or write.manager),
+            *map(render_code_cell, field),
+        )
+
+    def _first_cells_of(self, write: Write, manager: str) -> tuple[str, ...]:
+        return (
+            render_time(write.time),
+            escape_markdown(write.actor),
+            escape_markdown(manager),
+            escape_markdown(text.render_authority(write)),
+            self.render_subject(write.subject),
         )
 
 
-def _more(write: Write) -> tuple[str, ...]:
-    return moment(write.time), "…", "…", "…", "…", f"{write.unlisted} more fields"
+def _more_cells_of(write: Write) -> tuple[str, ...]:
+    return render_time(write.time), "…", "…", "…", "…", f"{write.unlisted} more fields"
 
 
-def _head(*names: str) -> tuple[str, str]:
-    return _row(*names), _row(*["---"] * len(names))
+def _render_head(*names: str) -> tuple[str, str]:
+    return _render_row(*names), _render_row(*["---"] * len(names))
 
 
-def _row(*cells: str) -> str:
+def _render_row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _verdict(write: Write) -> str:
-    told = f"({markdown(write.clause)}{_tries(write)})"
-    if text.is_act(write):
-        return f"{_unstored(write)} {told}".lstrip(" ,")
-    return f"{'was refused' if write.is_denied else 'was allowed'}{_unstored(write)} {told}"
+def _render_verdict(write: Write) -> str:
+    clause = f"({escape_markdown(write.clause)}{_render_tries(write)})"
+    if text.is_grant_act(write):
+        return f"{_render_unstored(write)} {clause}".lstrip(" ,")
+    return f"{'was denied' if write.is_denied else 'was allowed'}{_render_unstored(write)} {clause}"
 
 
-def _behind(each: Write | Unrecorded) -> str:
-    posed = f" (posed as by {markdown(each.impersonator)})" if each.impersonator else ""
-    return f"{posed} from {code(each.address)}" if each.address else posed
+def _render_origin(each: Write | Unrecorded) -> str:
+    who = f" (impersonated by {escape_markdown(each.impersonator)})" if each.impersonator else ""
+    return f"{who} from {render_code(each.address)}" if each.address else who
 
 
-def _unstored(write: Write) -> str:
-    return ", and was not stored after all" if write.is_lost else ""
+def _render_unstored(write: Write) -> str:
+    return ", but was not stored" if write.is_lost else ""
 
 
-def _tries(write: Write) -> str:
-    return f", asked {len(write.records)} times" if len(write.records) > 1 else ""
+def _render_tries(write: Write) -> str:
+    return f", {len(write.records)} tries" if len(write.records) > 1 else ""
 
 
-def _integrity(report: Report) -> Iterator[str]:
-    yield markdown(report.integrity.statement)
-    yield from (f"- {markdown(each)}" for each in report.integrity.findings)
+def _render_integrity(report: Report) -> Iterator[str]:
+    yield escape_markdown(report.integrity.statement)
+    yield from (f"- {escape_markdown(each)}" for each in report.integrity.findings)

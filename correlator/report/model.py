@@ -1,4 +1,4 @@
-"""What a report says, before it has a format; the published JSON Schema is made from this."""
+"""The content of a report, independent of its format; the JSON Schema is generated from it."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -73,7 +73,9 @@ class Write(_Part, frozen=True, kw_only=True, omit_defaults=True):
     subject: Subject
     owner: str = ""
     actor: str
-    impersonator: Annotated[str, Meta(description="Who posed as the actor, by the audit log.")] = ""
+    impersonator: Annotated[
+        str, Meta(description="Who impersonated the actor, by the audit log.")
+    ] = ""
     address: Annotated[str, Meta(description="Where it came from, by the audit log.")] = ""
     user_agent: Annotated[str, Meta(description="The program, by the audit log.")] = ""
     stored: Annotated[Answer, Meta(description="Whether it was stored, by the audit log.")] = (
@@ -101,7 +103,7 @@ class Write(_Part, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_denied(self) -> bool:
-        """Whether the write was refused."""
+        """Whether the write was denied."""
         return self.verdict == "deny"
 
     @property
@@ -181,7 +183,7 @@ class Report(_Part, frozen=True, kw_only=True):
     obligations: tuple[Obligation, ...] = ()
     integrity: Integrity
     incomplete: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What could not be checked, and why."""
 
     @property
     def admitted(self) -> tuple[Write, ...]:
@@ -202,7 +204,7 @@ class Report(_Part, frozen=True, kw_only=True):
 
     @property
     def denied(self) -> tuple[Write, ...]:
-        """The writes that were refused."""
+        """The writes that were denied."""
         return tuple(write for write in self.writes if write.is_denied)
 
     @property
@@ -216,11 +218,11 @@ class Report(_Part, frozen=True, kw_only=True):
         return len({each.subject.cluster for each in self.happened}) > 1
 
 
-def as_json(report: Report) -> bytes:
+def render_json(report: Report) -> bytes:
     """Return the report for programs."""
     return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of what :func:`as_json` gives."""
+def report_schema() -> dict[str, Any]:
+    """Return the JSON Schema of what :func:`render_json` gives."""
     return msgspec.json.schema(Report)

@@ -1,11 +1,11 @@
-"""What a report is about, beside the records that were asked for: which objects, which time."""
+"""The scope of a report beside its own records: which objects, and which time."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from correlator.audit.observed_write import Sighting, Sort
+from correlator.audit.observed_write import ObservationKind, ObservedWrite
 from correlator.finding import Finding
 from correlator.report.model import Scope
 from glasswarden.kube.engines.engine import Owner
@@ -16,7 +16,7 @@ MARGIN: Final = timedelta(hours=1)
 """What happened so shortly before or after the writes of an incident belongs to it."""
 
 
-class Place(NamedTuple):
+class ObjectKey(NamedTuple):
     """An object by its name: one that was made anew is in the same place."""
 
     group: str
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
+class ReportScope:
     """What belongs to a report.
 
     A ticket's time, objects and applications are those of its writes; else the scope says it all.
@@ -35,51 +35,51 @@ class Circle:
     scope: Scope
     begin: datetime | None
     end: datetime | None
-    objects: frozenset[Place]
+    objects: frozenset[ObjectKey]
     owners: frozenset[Owner]
 
     @property
-    def home(self) -> str:
+    def namespace(self) -> str:
         """The one namespace that its writes are in, nothing where there are several."""
         namespaces = {each.namespace for each in self.objects} - {""}
         return namespaces.pop() if len(namespaces) == 1 else ""
 
-    def saw(self, sighting: Sighting) -> bool:
-        """Tell whether *sighting* belongs to it; a blow to the guard concerns everybody."""
-        if not self._spans(sighting.time):
+    def includes_write(self, observed: ObservedWrite) -> bool:
+        """Return whether *sighting* belongs to it; a blow to the guard concerns everybody."""
+        if not self._covers_time(observed.time):
             return False
-        if sighting.sort is Sort.GUARD:
+        if observed.sort is ObservationKind.GUARD:
             return True
-        owner, scope = sighting.owner, self.scope
+        owner, scope = observed.owner, self.scope
         return (
-            scope.namespace in ("", sighting.ref.namespace)
+            scope.namespace in ("", observed.ref.namespace)
             and scope.app in ("", owner.app if owner else "")
-            and scope.actor in ("", sighting.actor, sighting.user)
-            and self._concerns(sighting.ref, owner)
+            and scope.actor in ("", observed.actor, observed.user)
+            and self._is_about(observed.ref, owner)
         )
 
-    def drifted(self, finding: Finding) -> bool:
-        """Tell whether *finding* belongs to it; one of unknown time may be of any."""
+    def includes_finding(self, finding: Finding) -> bool:
+        """Return whether *finding* belongs to it; one of unknown time may be of any."""
         link, scope = finding.link, self.scope
         time = (link.time if link else None) or finding.since
         names = {link.actor, link.impersonator} if link else set()
         return (
-            (time is None or self._spans(time))
+            (time is None or self._covers_time(time))
             and scope.namespace in ("", finding.ref.namespace)
             and scope.app in ("", finding.owner.app if finding.owner else "")
             and (not scope.actor or scope.actor in names)
-            and self._concerns(finding.ref, finding.owner)
+            and self._is_about(finding.ref, finding.owner)
         )
 
-    def _spans(self, time: datetime) -> bool:
+    def _covers_time(self, time: datetime) -> bool:
         return not ((self.begin and time < self.begin) or (self.end and time > self.end))
 
-    def _concerns(self, ref: Ref, owner: Owner | None) -> bool:
+    def _is_about(self, ref: Ref, owner: Owner | None) -> bool:
         if not self.scope.ticket:
             return True
-        return place_of(ref) in self.objects or (owner is not None and self._owns(owner))
+        return object_key_of(ref) in self.objects or (owner is not None and self._has_owner(owner))
 
-    def _owns(self, owner: Owner) -> bool:
+    def _has_owner(self, owner: Owner) -> bool:
         return any(
             (each.engine, each.app) == (owner.engine, owner.app)
             and (None in (each.namespace, owner.namespace) or each.namespace == owner.namespace)
@@ -87,31 +87,31 @@ class Circle:
         )
 
 
-def circle_of(scope: Scope, attempts: Sequence[Attempt]) -> Circle:
+def report_scope_of(scope: Scope, attempts: Sequence[Attempt]) -> ReportScope:
     """Return what *scope* asks about; *attempts*, oldest first, are its own."""
     objects = frozenset(
-        Place(each.group, each.kind, each.namespace, each.name) for each in attempts
+        ObjectKey(each.group, each.kind, each.namespace, each.name) for each in attempts
     )
     owners = frozenset(
         Owner(each.engine, each.app, each.app_namespace or None, each.app_kind)
         for each in attempts
         if each.app
     )
-    return Circle(scope, *_span(scope, attempts), objects, owners)
+    return ReportScope(scope, *_span_of(scope, attempts), objects, owners)
 
 
-def place_of(ref: Ref) -> Place:
+def object_key_of(ref: Ref) -> ObjectKey:
     """Return where the object is."""
-    return Place(ref.group, ref.kind, ref.namespace, ref.name)
+    return ObjectKey(ref.group, ref.kind, ref.namespace, ref.name)
 
 
-def _span(scope: Scope, attempts: Sequence[Attempt]) -> tuple[datetime | None, datetime | None]:
+def _span_of(scope: Scope, attempts: Sequence[Attempt]) -> tuple[datetime | None, datetime | None]:
     if not scope.ticket or scope.since or scope.until or not attempts:
         return scope.since, scope.until
-    return attempts[0].time - MARGIN, max(_ends(attempts)) + MARGIN
+    return attempts[0].time - MARGIN, max(_end_times_of(attempts)) + MARGIN
 
 
-def _ends(attempts: Iterable[Attempt]) -> Iterable[datetime]:
+def _end_times_of(attempts: Iterable[Attempt]) -> Iterable[datetime]:
     for each in attempts:
         yield each.time
         if each.grant_expires is not None:

@@ -1,7 +1,4 @@
-"""The first five lines of a report: what somebody who was not there must know.
-
-How values, times and deeds read in a report, in whatever format.
-"""
+"""The texts that all formats of a report share: the summary, values, times and actions."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,37 +9,37 @@ import msgspec
 
 from correlator.report.model import Change, Report, Scope, Seen, Subject, Write
 from correlator.still_live import OBJECT, Answer
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 
 def summary_of(report: Report) -> tuple[str, ...]:
-    """Return the summary of *report*, which has all but that."""
+    """Return the summary of *report*, which is complete except for it."""
     return (
-        _what_happened(report),
-        _what_was_refused(report.denied),
-        _what_became_of_it(report),
-        _what_is_left(report),
+        _summarize_writes(report),
+        _summarize_denied(report.denied),
+        _summarize_states(report),
+        _summarize_follow_ups(report),
         report.integrity.statement,
     )
 
 
 def title_of(scope: Scope) -> str:
     """Return what a report about *scope* is called."""
-    return f"Changes by hand: {about(scope) or 'all'}"
+    return f"Changes by hand: {describe_scope(scope) or 'all'}"
 
 
-def about(scope: Scope) -> str:
-    """Return what was asked about; nothing where everything was."""
+def describe_scope(scope: Scope) -> str:
+    """Return the scope in words; empty where it is everything."""
     named = [scope.ticket, scope.app, scope.namespace, scope.actor]
     named += [f"cluster {scope.cluster}"] if scope.cluster else []
-    named += [f"since {_minute(scope.since)} UTC"] if scope.since else []
-    named += [f"until {_minute(scope.until)} UTC"] if scope.until else []
+    named += [f"since {_render_minute(scope.since)} UTC"] if scope.since else []
+    named += [f"until {_render_minute(scope.until)} UTC"] if scope.until else []
     return ", ".join(filter(None, named))
 
 
-def _what_happened(report: Report) -> str:
+def _summarize_writes(report: Report) -> str:
     by_hand = report.by_hand
-    what = about(report.scope) or "All writes"
+    what = describe_scope(report.scope) or "All writes"
     if not by_hand:
         return f"{what}: nothing was changed by hand."
     people = sorted({each.actor for each in by_hand})
@@ -50,129 +47,130 @@ def _what_happened(report: Report) -> str:
     past = sum(isinstance(each, Seen) for each in by_hand)
     unrecorded = f"; {past} of them without a record, by the audit log" if past else ""
     return (
-        f"{what}: {_count(len(by_hand), 'write')} by hand to {_count(len(objects), 'object')},"
-        f" by {_listed(people)}, {_span(by_hand[0].time, by_hand[-1].time)}{unrecorded}."
+        f"{what}: {_render_count(len(by_hand), 'write')} by hand"
+        f" to {_render_count(len(objects), 'object')},"
+        f" by {_join_names(people)}, {_render_span(by_hand[0].time, by_hand[-1].time)}{unrecorded}."
     )
 
 
-def _span(first: datetime, last: datetime) -> str:
-    start, end = _minute(first), _minute(last)
+def _render_span(first: datetime, last: datetime) -> str:
+    start, end = _render_minute(first), _render_minute(last)
     if start == end:
         return f"at {start} UTC"
     same_day = first.date() == last.date()
     return f"from {start} to {f'{last:%H:%M}' if same_day else end} UTC"
 
 
-def _minute(time: datetime) -> str:
+def _render_minute(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-def _what_was_refused(denied: tuple[Write, ...]) -> str:
+def _summarize_denied(denied: tuple[Write, ...]) -> str:
     if not denied:
-        return "No attempt was refused."
+        return "No attempt was denied."
     people = sorted({write.actor for write in denied})
-    return f"{_count(len(denied), 'attempt')} refused, by {_listed(people)}."
+    return f"{_render_count(len(denied), 'attempt')} denied, by {_join_names(people)}."
 
 
-def _what_became_of_it(report: Report) -> str:
-    standing = Counter(
+def _summarize_states(report: Report) -> str:
+    states = Counter(
         change.live
         for write in report.changing
         for change in write.changes
         if not change.superseded and not write.is_lost
     )
-    if not standing:
-        return "No field is left to look after."
+    if not states:
+        return "No changed field is left to check."
     parts = [
-        (standing[Answer.YES], "still live"),
-        (standing[Answer.NO], "no longer live"),
-        (standing[Answer.UNKNOWN], "not looked at in the cluster"),
+        (states[Answer.YES], "still live"),
+        (states[Answer.NO], "no longer live"),
+        (states[Answer.UNKNOWN], "not checked in the cluster"),
     ]
     counted = ", ".join(f"{number} {what}" for number, what in parts if number)
-    return f"Of {_count(sum(standing.values()), 'changed field')}: {counted}."
+    return f"Of {_render_count(sum(states.values()), 'changed field')}: {counted}."
 
 
-def _what_is_left(report: Report) -> str:
+def _summarize_follow_ups(report: Report) -> str:
     unexplained = len(report.unexplained)
-    beside = f" {_count(unexplained, 'drifted field')} unexplained." if unexplained else ""
+    beside = f" {_render_count(unexplained, 'drifted field')} unexplained." if unexplained else ""
     if not report.obligations:
-        return f"Nothing is known to be left to do.{beside}"
-    return f"{_count(len(report.obligations), 'obligation')} open.{beside}"
+        return f"No open follow-up is known.{beside}"
+    return f"{_render_count(len(report.obligations), 'open follow-up')}.{beside}"
 
 
-def _count(number: int, noun: str) -> str:
+def _render_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
 
 _ACTS: Final = {
-    "requested": "asked to break the glass on",
-    "approved": "approved breaking the glass on",
-    "issued": "broke the glass on",
+    "requested": "requested break-glass on",
+    "approved": "approved break-glass on",
+    "issued": "used break-glass on",
     "extended": "changed the grant on",
     "closed": "closed the grant on",
     "settled": "settled the grant on",
 }
 
 LONGEST_VALUE: Final = 160
-"""Characters of a value; the whole of it is in the JSON."""
+"""The longest value in characters; the JSON has all of it."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-def moment(time: datetime) -> str:
+def render_time(time: datetime) -> str:
     """Return *time* as the report shows it."""
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def clock(time: datetime) -> str:
+def render_clock(time: datetime) -> str:
     """Return the time of day."""
     return f"{time.astimezone(UTC):%H:%M:%S}"
 
 
-def before(change: Change) -> str:
-    """Return what stood there."""
-    return change.old_note or value(change.old)
+def render_old(change: Change) -> str:
+    """Return the old value."""
+    return change.old_note or render_value(change.old)
 
 
-def after(change: Change) -> str:
-    """Return what was put there."""
-    return change.new_note or value(change.new)
+def render_new(change: Change) -> str:
+    """Return the new value."""
+    return change.new_note or render_value(change.new)
 
 
-def value(given: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return *given* as JSON, cut to a length that people read."""
+def render_value(given: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return *given* as JSON, cut to a readable length."""
     if given is msgspec.UNSET:
         return "(none)"
-    text = printable(_encode(given).decode())
+    text = escape_unprintable(_encode(given).decode())
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def deed(write: Write, subject: str) -> str:
-    """Return what was done, or tried, to which object."""
+def render_action(write: Write, subject: str) -> str:
+    """Return what was done, or attempted, and to which object."""
     tried = write.verb or write.operation.lower()
-    if not is_act(write):
+    if not is_grant_act(write):
         return f"{tried} {subject}"
     act = f"{_ACTS[write.grant_act]} {subject}"
     return f"{act}, with {tried}" if write.changes else act
 
 
-def is_act(write: Write) -> bool:
-    """Tell whether *write* was about a grant itself, which is a thing done and not one let in."""
+def is_grant_act(write: Write) -> bool:
+    """Return whether *write* requests, issues or ends a grant, and was allowed."""
     return write.grant_act in _ACTS and not write.is_denied
 
 
-def passed(seen: Seen, subject: str) -> str:
-    """Return what was done, to which object, without anybody being asked."""
+def render_unrecorded(seen: Seen, subject: str) -> str:
+    """Return what was done to which object without a record."""
     return seen.did.replace(" it", f" {subject}", 1)
 
 
-def fate(change: Change, write: Write) -> str:
-    """Return, in a few words, what became of what *write* changed."""
+def render_state(change: Change, write: Write) -> str:
+    """Return, in a few words, the state of what *write* changed."""
     if write.is_lost:
         return "never stored"
     if change.superseded:
@@ -180,16 +178,18 @@ def fate(change: Change, write: Write) -> str:
     live = {Answer.YES: "still live", Answer.NO: "no longer live", Answer.UNKNOWN: ""}[change.live]
     git = {Answer.YES: "in Git", Answer.NO: "not in Git", Answer.UNKNOWN: ""}[change.git]
     if change.path == OBJECT and write.operation == "DELETE":
-        live = {Answer.YES: "still gone", Answer.NO: "there again", Answer.UNKNOWN: ""}[change.live]
+        live = {Answer.YES: "still deleted", Answer.NO: "recreated", Answer.UNKNOWN: ""}[
+            change.live
+        ]
         git = {Answer.YES: "not in Git", Answer.NO: "still in Git", Answer.UNKNOWN: ""}[change.git]
-    return ", ".join(filter(None, (live, git))) or "not looked at"
+    return ", ".join(filter(None, (live, git))) or "not checked"
 
 
-def under(write: Write) -> str:
-    """Return by what right it was done: the ticket, and the grant."""
+def render_authority(write: Write) -> str:
+    """Return the ticket and the grant that the write was done under."""
     return ", ".join(filter(None, (write.ticket, f"grant {write.grant}" if write.grant else "")))
 
 
-def where(subject: Subject, *, several: bool) -> str:
+def render_subject(subject: Subject, *, several: bool) -> str:
     """Return the object, with its cluster where the report is about several."""
     return f"{subject} in cluster {subject.cluster}" if several else str(subject)

@@ -19,24 +19,24 @@ from typing import Final, TypeAlias
 import structlog
 
 from correlator.grants import (
+    FollowUps,
     Grant,
     Key,
-    Owed,
-    expired,
-    expiry_name,
-    expiry_of,
-    figures_of,
+    count_by_state,
+    expiry_event_of,
+    expiry_name_of,
+    find_expired,
+    grant_attempts_since,
     key_of,
-    stories_since,
 )
 from correlator.live.lookup import LiveObjects
 from correlator.notify.config import Document, NotificationsInvalid, parse_notifications
-from correlator.notify.events import Configurations, Event, News, unexplained
+from correlator.notify.events import Configurations, Event, EventFeed, events_of_findings
 from correlator.notify.routing import Notifier
 from correlator.notify.send import Outcome, Sender
 from correlator.service import metrics
 from correlator.service.model import Passed, Tools
-from correlator.still_live import Answer, Looked, Lookup, NotKnown, Standing, Standings
+from correlator.still_live import Answer, FieldCheck, FieldState, LiveCheck, Lookup, NotKnown
 from glasswarden.cluster.client import ApiServer, ApiServerError, Conflict
 from glasswarden.kube.events import Reporter, manifest_of, url_of
 from glasswarden.kube.objects import Object, Ref
@@ -77,7 +77,7 @@ CONTROLLER: Final = "glasswarden.io/correlator"
 
 def new_grants(tools: Tools) -> Callable[[Passed], None]:
     """Return what looks after grants, once in a while."""
-    owed, git = Owed(), [tools.repository_of(each) for each in tools.settings.sources]
+    owed, git = FollowUps(), [tools.repository_of(each) for each in tools.settings.sources]
     expiries = Expiries(tools.server, Reporter(CONTROLLER, tools.settings.identity or "correlator"))
     last: datetime | None = None
 
@@ -86,13 +86,13 @@ def new_grants(tools: Tools) -> Callable[[Passed], None]:
         if last is not None and passed.now - last < GRANTS_EVERY:
             return
         last = passed.now
-        story = stories_since(tools.ledger, passed.now - GRANTS_LOOK_BACK, passed.cluster)
+        story = grant_attempts_since(tools.ledger, passed.now - GRANTS_LOOK_BACK, passed.cluster)
         for each in git:
             each.expire()
         looked = standings(LiveObjects(tools.server), declared_by(git), tools.masks)
-        found = owed.look(story, looked, passed.now)
-        metrics.show_grants(figures_of(found, passed.now))
-        expiries.tell(expired(found, passed.now), passed.now)
+        found = owed.check(story, looked, passed.now)
+        metrics.show_grants(count_by_state(found, passed.now))
+        expiries.tell(find_expired(found, passed.now), passed.now)
 
     return grants
 
@@ -113,8 +113,8 @@ class Expiries:
                 self._told.add(key_of(grant))
 
     def _write(self, grant: Grant, now: datetime) -> bool:
-        event = expiry_of(grant)
-        manifest = manifest_of(event, expiry_name(grant), self._reporter, now)
+        event = expiry_event_of(grant)
+        manifest = manifest_of(event, expiry_name_of(grant), self._reporter, now)
         try:
             self._server.create(url_of(event), manifest)
         except Conflict:
@@ -125,11 +125,11 @@ class Expiries:
         return True
 
 
-def standings(live: Lookup, declared: Lookup, masks: Masks | None) -> Standings:
+def standings(live: Lookup, declared: Lookup, masks: Masks | None) -> FieldCheck:
     """Return what looks into Git only where a change is still live: reading it takes long."""
-    in_cluster, in_git_too = Looked(live, None, masks), Looked(live, declared, masks)
+    in_cluster, in_git_too = LiveCheck(live, None, masks), LiveCheck(live, declared, masks)
 
-    def standing(attempt: Attempt, change: ChangedField) -> Standing:
+    def standing(attempt: Attempt, change: ChangedField) -> FieldState:
         found = in_cluster(attempt, change)
         return found if found.live is Answer.NO else in_git_too(attempt, change)
 
@@ -183,7 +183,7 @@ class _Notify:
     file: Path
     _document: Reloaded[Document | None] = field(init=False)
     _notifier: Notifier | None = field(default=None, init=False)
-    _news: News | None = field(default=None, init=False)
+    _news: EventFeed | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Go by the file as it is; one that is broken changes nothing."""
@@ -200,7 +200,7 @@ class _Notify:
         self._document.refresh()
         if self._notifier is None:
             return
-        self._news = self._news or News(passed.now - NOTIFY_LOOK_BACK)
+        self._news = self._news or EventFeed(passed.now - NOTIFY_LOOK_BACK)
         self._notifier.take(self._events(self._news, passed), passed.now)
 
     def _report(self, reason: str) -> None:
@@ -214,12 +214,12 @@ class _Notify:
         else:
             self._notifier.follow(document)
 
-    def _events(self, news: News, passed: Passed) -> Iterator[Event]:
+    def _events(self, news: EventFeed, passed: Passed) -> Iterator[Event]:
         standing = _standing(passed)
-        yield from news.of_ledger(self.tools.ledger, passed.cluster, standing, passed.now)
+        yield from news.read_ledger(self.tools.ledger, passed.cluster, standing, passed.now)
         found = ((each.finding, each.team) for each in passed.found)
-        yield from unexplained(found, passed.cluster, passed.now)
-        yield from news.of_configurations(self._configurations(), passed.cluster, passed.now)
+        yield from events_of_findings(found, passed.cluster, passed.now)
+        yield from news.compare_configurations(self._configurations(), passed.cluster, passed.now)
 
     def _configurations(self) -> Configurations:
         """Return our webhook configurations; nothing where we may not, or cannot, look."""
@@ -230,12 +230,12 @@ class _Notify:
             return {}
 
 
-def _standing(passed: Passed) -> Callable[[Attempt, ChangedField], Standing]:
+def _standing(passed: Passed) -> Callable[[Attempt, ChangedField], FieldState]:
     """Return what tells whether a change is still live: this pass has just looked."""
     owed = {each.last.record for each in passed.open if each.last.record}
 
-    def standing(attempt: Attempt, _: ChangedField) -> Standing:
-        return Standing(Answer.YES if attempt.id in owed else Answer.NO)
+    def standing(attempt: Attempt, _: ChangedField) -> FieldState:
+        return FieldState(Answer.YES if attempt.id in owed else Answer.NO)
 
     return standing
 

@@ -78,7 +78,7 @@ def parse_sources(text: str) -> tuple[Declares, ...]:
     for number, each in enumerate(typed.value.sources):
         if each.name in known:
             place = f".sources[{number}].name"
-            raise TextInvalid(typed.mistake(place, f"two sources are called {each.name}"))
+            raise TextInvalid(typed.mistake_at(place, f"two sources are called {each.name}"))
         known.add(each.name)
     return typed.value.sources
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from correlator.episodes.episode import Episode, History, Sighting, Term, advance
+from correlator.episodes.episode import Episode, History, ObservedFinding, Term, advance
 from correlator.finding import Class, Finding, Hidden, Incomplete, Result
 from correlator.inspection.evidence import Evidence
 from correlator.inspection.inspect import Inspection, Source, inspect
@@ -20,12 +20,12 @@ from correlator.service.sources import MeasuredSource
 from glasswarden.kube.compare import ABSENT, Value
 
 
-def is_doubted(sighting: Sighting, incomplete: Iterable[Incomplete]) -> bool:
+def is_doubted(sighting: ObservedFinding, incomplete: Iterable[Incomplete]) -> bool:
     """Return whether *sighting* may still hold: something of *incomplete* may hide it."""
     return any(_hides(each, sighting) for each in incomplete)
 
 
-def _hides(incomplete: Incomplete, sighting: Sighting) -> bool:
+def _hides(incomplete: Incomplete, sighting: ObservedFinding) -> bool:
     if incomplete.kinds and sighting.kind not in incomplete.kinds:
         return False
     match incomplete.hides:
@@ -43,7 +43,7 @@ LONGEST: Final = 4096
 """Characters of a value; of a longer one the beginning is kept."""
 
 
-def sighting_of(finding: Finding, source: str, team: str) -> Sighting:
+def sighting_of(finding: Finding, source: str, team: str) -> ObservedFinding:
     """Return *finding* as *source* found it; it was linked and classified before."""
     ref, owner, verdict, link = finding.ref, finding.owner, finding.verdict, finding.link
     fields = {
@@ -73,7 +73,7 @@ def sighting_of(finding: Finding, source: str, team: str) -> Sighting:
         "confidence": link.confidence if link else "",
         "why": link.why if link else "",
     }
-    return Sighting(**{name: _storable(text) for name, text in fields.items()})
+    return ObservedFinding(**{name: _storable(text) for name, text in fields.items()})
 
 
 def value_text(value: Value) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from correlator.episodes.episode import Deposed, Term
+from correlator.episodes.episode import LeadershipLost, Term
 from correlator.inspection.evidence import Evidence
 from correlator.service import metrics
 from correlator.service.duties import DUTIES, Duty
@@ -198,7 +198,7 @@ class Program:
         try:
             with metrics.PASS_SECONDS.time():
                 self._pass(now)
-        except Deposed as error:
+        except LeadershipLost as error:
             self._term = None
             log.warning("deposed", reason=str(error))
             metrics.PASSES.labels("deposed").inc()
@@ -244,7 +244,7 @@ class Program:
 def _do(name: str, duty: Duty, passed: Passed) -> None:
     try:
         duty(passed)
-    except Deposed:
+    except LeadershipLost:
         raise
     except Exception as error:
         log.warning("duty failed", duty=name, reason=str(error), exc_info=True)

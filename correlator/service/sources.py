@@ -179,7 +179,7 @@ class AuditFolderSource:
         """Return the writes that were observed lately and have no record."""
         found = self._log_by(inspection.evidence.policy)
         try:
-            for event in self._tail.events(found.flawed):
+            for event in self._tail.read_new(found.note_flaw):
                 found.take(event)
         except OSError as error:
             raise SourceFailed(f"{self._folder}: {error.strerror}") from error

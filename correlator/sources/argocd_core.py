@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from correlator.declared.manifests import Declared, last_applied
+from correlator.declared.manifests import Declared, last_applied_of
 from correlator.detector.detect import Detector
 from correlator.finding import UNKNOWN, Finding, Incomplete, Result
 from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
@@ -142,11 +142,11 @@ class _Reading:
             yield from self._fields(live, owner, revision)
 
     def _fields(self, live: Object, owner: Owner, revision: str) -> Iterator[Finding]:
-        applied = last_applied(live)
+        applied = last_applied_of(live)
         found = []
         if applied is not None:
             declared = Declared(applied, "what Argo CD applied last")
-            found = Detector(self.policy, revision).compared(declared, live)
+            found = Detector(self.policy, revision).compare(declared, live)
         for each in found:
             yield replace(each, source=SOURCE, owner=owner)
         if not found:  # it was applied server-side, or Git has moved on since

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from correlator.finding import Finding, Hidden, Incomplete, Result, joined, time_as_text
+from correlator.finding import Finding, Hidden, Incomplete, Result, join_results, time_as_text
 from correlator.live.source import Kind, KindUnavailable
 from correlator.sources.ledger_writes import BY_RECONCILER, DirectWrites, Rules, deletion
 from glasswarden.kube.objects import Object, Ref
@@ -21,7 +21,7 @@ from glasswarden.policy.policy import Policy
 
 def limits_of(ledger: Ledger, cluster: str, since: datetime | None) -> tuple[Incomplete, ...]:
     """Return which direct writes to *cluster* since *since* the ledger cannot tell of."""
-    signed = [read_entry(row.body, row.digest) for row in ledger.signed()]
+    signed = [read_entry(row.body, row.digest) for row in ledger.signed_rows()]
     return (*_unknown(signed, cluster), *_pruned(signed, since), *_gaps(ledger, cluster, since))
 
 
@@ -126,7 +126,7 @@ def read_ledger(ledger: Ledger, look: Look, asked: Asked) -> Result:
         _note_end(attempt, ends)
         if attempt.name and asked.wants(ref_in(attempt)):
             reading.take(attempt)
-    return joined(reading.result(), Result((), limits_of(ledger, asked.cluster, asked.since)))
+    return join_results(reading.result(), Result((), limits_of(ledger, asked.cluster, asked.since)))
 
 
 def ref_in(attempt: Attempt) -> Ref:

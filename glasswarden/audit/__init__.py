@@ -1,1 +1,1 @@
-"""The API server's audit log: its events, and the files that hold them."""
+"""The API server's audit log: its events, and the files that contain them."""

@@ -1,9 +1,8 @@
-"""One event of the API server's audit log (`audit.k8s.io/v1`), as far as anybody here asks.
+"""One event of the API server's audit log (`audit.k8s.io/v1`), with the fields that are used here.
 
-The log is input like any other: what is no event raises, and what an event does not say reads as
-empty. Bodies stay undecoded until somebody asks for them; most are never looked at.
-
-What the annotations of an event say about our webhooks: what they recorded, when they failed.
+The log is untrusted input: a document that is not an event raises, and a field that an event does
+not have reads as empty. Bodies are decoded on demand; most are never read. The annotations of an
+event name the records of our webhooks, and whether a webhook failed open.
 """
 
 import re
@@ -22,7 +21,7 @@ from glasswarden.kube.objects import Object
 Moment = Annotated[datetime, Meta(tz=True)]
 
 COMPLETE: Final = "ResponseComplete"
-"""The stage at which the API server knows what became of a request."""
+"""The stage at which the result of a request is known."""
 
 _NOTHING: Final = Raw(b"null")
 _SUCCESS: Final = range(200, 300)
@@ -30,18 +29,18 @@ _REFUSED: Final = range(400, 500)
 
 
 class NotAnEvent(Exception):
-    """What was read is no audit event, nor a list of them."""
+    """The document is neither an audit event nor a list of them."""
 
 
 class User(msgspec.Struct, frozen=True):
-    """Somebody who asked something of the API server."""
+    """The user of a request."""
 
     username: str = ""
     groups: tuple[str, ...] = ()
 
 
 class Reference(msgspec.Struct, frozen=True, rename="camel"):
-    """What was asked about."""
+    """The object of a request."""
 
     resource: str = ""
     namespace: str = ""
@@ -53,13 +52,13 @@ class Reference(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """What was answered."""
+    """The response status."""
 
     code: int = 0
 
 
 class Event(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """A request to the API server, at one stage of its way."""
+    """A request to the API server, at one stage."""
 
     kind: Literal["Event"] = "Event"
     audit_id: str = msgspec.field(name="auditID")
@@ -68,7 +67,7 @@ class Event(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     verb: str = ""
     request_uri: str = msgspec.field(name="requestURI", default="")
     user: User = User()
-    """Who authenticated."""
+    """The authenticated user."""
 
     impersonated_user: User | None = None
     source_ips: tuple[str, ...] = msgspec.field(name="sourceIPs", default=())
@@ -83,35 +82,35 @@ class Event(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     @property
     def actor(self) -> User:
-        """In whose name it was done: whom the webhook saw."""
+        """The user that the webhook saw: the impersonated one, if any."""
         return self.impersonated_user or self.user
 
     @property
     def is_dry_run(self) -> bool:
-        """Whether nothing was to be stored."""
+        """Whether it is a dry run."""
         return "dryRun=" in self.request_uri
 
     @property
     def stored(self) -> bool | None:
-        """Whether the API server stored what was asked; none where its answer does not tell."""
+        """Whether the API server stored the write; none where the response does not show it."""
         code = self.response_status.code if self.response_status else 0
         if self.stage != COMPLETE or self.verb == "deletecollection":
-            # Of a collection a part may have gone before the rest was refused.
+            # Of a collection a part may have been deleted before the rest was rejected.
             return True if self.stage == COMPLETE and code in _SUCCESS else None
         if code in _SUCCESS:
             return True
-        # After a time-out or an error of its own, the write may be stored all the same.
+        # After a time-out or a server error, the write may be stored nevertheless.
         return False if code in _REFUSED else None
 
     @property
     def manager(self) -> str:
-        """The field manager that was named, or that the API server took for it."""
+        """The field manager of the request, or the default of the API server."""
         named = parse_qs(urlsplit(self.request_uri).query).get("fieldManager", [""])[0]
         return named or manager_from_user_agent(self.user_agent)
 
     @property
     def source(self) -> str:
-        """The address that it came from: the client's, as far as proxies told it."""
+        """The address of the client, as far as proxies forwarded it."""
         return self.source_ips[0] if self.source_ips else ""
 
     @property
@@ -119,17 +118,17 @@ class Event(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         """The uid of the object, where the log shows it."""
         body = _decode(self.response_object)
         found = body if isinstance(body, dict) else {}
-        # A deletion is answered with a Status that says what was deleted.
+        # The response to a deletion is a Status that names the deleted object.
         part = found.get("details" if found.get("kind") == "Status" else "metadata")
-        told = part.get("uid") if isinstance(part, dict) else None
-        return told if isinstance(told, str) else (self.object_ref or Reference()).uid
+        uid = part.get("uid") if isinstance(part, dict) else None
+        return uid if isinstance(uid, str) else (self.object_ref or Reference()).uid
 
-    def sent(self) -> Any:  # noqa: ANN401 - any JSON value
-        """Return the request's body, nothing where the log's level leaves it out."""
+    def request_body(self) -> Any:  # noqa: ANN401 - any JSON value
+        """Return the request's body, none where the log's level omits it."""
         return _decode(self.request_object)
 
-    def answered(self) -> Object | None:
-        """Return the object that was answered, nothing where the log does not show it."""
+    def response_body(self) -> Object | None:
+        """Return the object in the response, none where the log does not show it."""
         found = _decode(self.response_object)
         if not isinstance(found, dict) or found.get("kind") in {None, "Status"}:
             return None
@@ -157,7 +156,7 @@ def parse_event(document: bytes | str | Raw) -> Event:
 
 
 def parse_events(document: bytes) -> tuple[Event, ...]:
-    """Return what *document* holds, one event or a list of them, or raise `NotAnEvent`."""
+    """Return the event, or the list of events, in *document*, or raise `NotAnEvent`."""
     try:
         return (_event.decode(document),)
     except msgspec.MsgspecError as error:
@@ -170,7 +169,7 @@ def parse_events(document: bytes) -> tuple[Event, ...]:
 def _decode(body: Raw) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return _any.decode(body)
-    except msgspec.DecodeError:  # what JSON allows and we do not, such as a depth without end
+    except msgspec.DecodeError:  # valid JSON that we reject, such as unlimited depth
         return None
 
 
@@ -183,7 +182,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 def records_in(event: Event) -> Iterator[tuple[str, str]]:
     """Yield the id and the digest of each record that *event* names.
 
-    There may be several: the API server asks again when it tries a write again, and about each
+    There may be several: the API server asks again when it retries a write, and separately for each
     object of a collection.
     """
     for key, digest in event.annotations.items():
@@ -192,10 +191,10 @@ def records_in(event: Event) -> Iterator[tuple[str, str]]:
             yield record, digest
 
 
-def failed_open(event: Event) -> tuple[str, ...]:
-    """Return those of our webhooks that were to be asked, did not answer, and were passed by.
+def failed_open_webhooks_of(event: Event) -> tuple[str, ...]:
+    """Return those of our webhooks that did not answer and failed open.
 
-    Only validating ones: what a mutating one misses, a validating one still sees.
+    Only validating ones: what a mutating webhook misses, a validating one still sees.
     """
     return tuple(
         name

@@ -9,24 +9,24 @@ from typing import IO, Any
 
 import click
 
-from correlator.backport.choose import Chosen, chosen_of, namespace_of
+from correlator.backport.choose import Selection, chosen_of, namespace_of
 from correlator.backport.errors import CannotPlace, RepositoryUnusable
-from correlator.backport.model import Tree, joined
+from correlator.backport.model import Tree, join_paths
 from correlator.backport.output import (
     Repository,
     commit_message,
     find_repository,
-    outcome_lines,
-    unified,
+    render_outcome,
+    render_patch,
 )
-from correlator.backport.place import Outcome, Place, place_all
-from correlator.backport.working_copy import Workshop, copied
+from correlator.backport.place import Outcome, RenderSource, place_all
+from correlator.backport.working_copy import WorkingCopy, open_copy
 from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import Address, parse_address
 from correlator.declared.render import Release
 from correlator.inspection.evidence import EvidenceOptions
 from correlator.report.assemble import scope_of
-from correlator.report.compose import Surroundings, compose
+from correlator.report.compose import ReportContext, compose_report
 from glasswarden.cli.evidence import (
     evidence_from,
     keys_option,
@@ -39,7 +39,7 @@ from glasswarden.cli.evidence import (
 )
 from glasswarden.cli.options import Connection, connection_options, now
 from glasswarden.ledger.query import Question
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -79,16 +79,16 @@ class Work:
     namespace: str
     prune: bool
 
-    def done(self, chosen: Chosen) -> Outcome:
+    def done(self, chosen: Selection) -> Outcome:
         """Return the files with what was chosen, and what could not be placed."""
-        with copied(self.repository.root, self.revision) as root:
-            folder = joined(self.repository.folder, self.path)
+        with open_copy(self.repository.root, self.revision) as root:
+            folder = join_paths(self.repository.folder, self.path)
             inside = tuple(filter(None, map(self._inside, self.values)))
             release = Release(
                 self.app, self.namespace or namespace_of(chosen.wanted), self._values_in(root)
             )
-            workshop = Workshop(root, folder, release)
-            place = Place(folder, inside, self.prune)
+            workshop = WorkingCopy(root, folder, release)
+            place = RenderSource(folder, inside, self.prune)
             outcome = place_all(chosen.wanted, workshop.tree, place, workshop.render)
             for each in workshop.incomplete:
                 _say(f"Not read: {each.what}: {each.why}")
@@ -171,12 +171,12 @@ def command(
         )
         chosen = _chosen(named, question)
         outcome = work.done(chosen) if chosen.wanted else _nothing(chosen)
-        for line in outcome_lines(outcome, chosen.gone):
+        for line in render_outcome(outcome, chosen.gone):
             click.echo(line, err=True)
         if branch and not dry_run:
             _commit(work, branch, outcome)
         else:
-            _write(unified(outcome.tree.changed), output)
+            _write(render_patch(outcome.tree.changed), output)
     if outcome.unplaced:
         sys.exit(EXIT_UNPLACED)
 
@@ -202,25 +202,25 @@ def _work(
     return Work(repository, commit, path, values, app, namespace, prune)
 
 
-def _chosen(named: EvidenceOptions, question: Question) -> Chosen:
+def _chosen(named: EvidenceOptions, question: Question) -> Selection:
     """Return what was recorded and is still live."""
     with evidence_from(named) as evidence:
         attempts = evidence.attempts(question)
         clusters = sorted({attempt.cluster for attempt in attempts})
         if len(clusters) > 1:
-            names = ", ".join(map(printable, clusters))
+            names = ", ".join(map(escape_unprintable, clusters))
             raise click.UsageError(f"name one of the clusters with --cluster: {names}")
         if not attempts:
             raise NothingRecorded
-        around = Surroundings(standing=evidence.live_states())
-        report = compose(scope_of(question), attempts, around, now())
+        around = ReportContext(check_field=evidence.live_states())
+        report = compose_report(scope_of(question), attempts, around, now())
         chosen = chosen_of(report, evidence.look_up, evidence.policy)
         for each in evidence.incomplete:
             _say(f"{each.what}: {each.why}")
     return chosen
 
 
-def _nothing(chosen: Chosen) -> Outcome:
+def _nothing(chosen: Selection) -> Outcome:
     return Outcome(Tree({}), unplaced=chosen.unplaced)
 
 
@@ -247,7 +247,7 @@ def _write(patch: str, output: Path | None) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(printable(text), err=True)
+    click.echo(escape_unprintable(text), err=True)
 
 
 @contextmanager
@@ -256,4 +256,4 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (DeclaredUnreadable, RepositoryUnusable, CannotPlace) as error:
-        raise CannotWork(printable(str(error))) from error
+        raise CannotWork(escape_unprintable(str(error))) from error

@@ -154,7 +154,7 @@ def _revisions(evidence: Evidence, ref: Ref, lines: list[Line]) -> list[str]:
     """Return the revision and the file of each line that is as Git declares it."""
     declared = _declaration(evidence, ref)
     return [
-        str(declared) if declared and line.sets and declared.says(line.path, line.value) else ""
+        str(declared) if declared and line.sets and declared.declares(line.path, line.value) else ""
         for line in lines
     ]
 

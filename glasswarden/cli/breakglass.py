@@ -20,7 +20,7 @@ from glasswarden.cli.options import (
     KubectlFailed,
     connection_options,
 )
-from glasswarden.duration import DurationError, parse_span, render_duration
+from glasswarden.duration import DurationError, parse_positive_duration, render_duration
 from glasswarden.kube.objects import Object, Ref, annotations_of, metadata_of, ref_of
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import WORDS, decode_unverified
@@ -379,7 +379,7 @@ def extend(target: str, kubectl: Kubectl, ttl: str) -> None:
 
 def _more(ttl: str) -> timedelta:
     try:
-        return parse_span(ttl)
+        return parse_positive_duration(ttl)
     except DurationError as error:
         raise click.BadParameter(str(error)) from error
 

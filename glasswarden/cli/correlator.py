@@ -228,7 +228,7 @@ def _intake(
 
     from correlator.audit.intake import (  # noqa: PLC0415
         EventStore,
-        audit_intake,
+        new_audit_intake,
     )
     from correlator.service.metrics import AUDIT_BATCHES  # noqa: PLC0415
     from glasswarden.probes import serving  # noqa: PLC0415
@@ -236,7 +236,7 @@ def _intake(
     with closing(EventStore(folder)) as store:
         page = Flask("audit", static_folder=None)
         count = lambda outcome, _: AUDIT_BATCHES.labels(outcome).inc()  # noqa: E731
-        page.register_blueprint(audit_intake(store, tokens, count))
+        page.register_blueprint(new_audit_intake(store, tokens, count))
         with serving(page, listen, certificate):
             yield
 

@@ -18,13 +18,13 @@ from glasswarden.demo.play import (
     QUESTIONS,
     Question,
     Replay,
-    introduce,
     open_replay,
-    play,
+    print_introduction,
+    print_story,
     show_command,
 )
 from glasswarden.demo.stage import Layout
-from glasswarden.demo.story import DemoFailed, recorded_story
+from glasswarden.demo.story import DemoFailed, load_recording
 
 
 @click.command("demo")
@@ -48,10 +48,10 @@ def command(folder: Path | None, port: int | None, stay: bool) -> None:  # noqa:
     try:
         with ExitStack() as stack:
             layout = Layout(folder or Path(tempfile.mkdtemp(prefix="glasswarden-")))
-            replay = stack.enter_context(open_replay(recorded_story(), layout, port))
-            introduce(replay.recording)
-            play(replay)
-            replay.leave(layout)
+            replay = stack.enter_context(open_replay(load_recording(), layout, port))
+            print_introduction(replay.recording)
+            print_story(replay)
+            replay.write_leftovers(layout)
             _ask(replay, layout)
             _say_where(layout, time.monotonic() - began)
             if stay:

@@ -53,7 +53,7 @@ from glasswarden.cli.options import DURATION, Connection, connection_options, no
 from glasswarden.cluster.client import ApiServerError
 from glasswarden.ledger.errors import LedgerError
 from glasswarden.policy.policy import Policy
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 UNKNOWN_WIDTH: Final = 120
 """Columns where there is no terminal to ask."""
@@ -268,7 +268,7 @@ def inspect_and_render(
     try:
         inspection.check()
     except NothingInspected as error:
-        return printable(f"Nothing could be looked at: {error}")
+        return escape_unprintable(f"Nothing could be looked at: {error}")
     return render(inspection.result, form)
 
 

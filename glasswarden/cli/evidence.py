@@ -30,7 +30,7 @@ from correlator.inspection.evidence import (
 from glasswarden.audit.files import PATTERN
 from glasswarden.cli.options import MOMENT, KindUnknown, kind_of, read_policy
 from glasswarden.kube.objects import Object, Ref, ref_of
-from glasswarden.ledger.chain import Clerk, clerk_of, open_signer
+from glasswarden.ledger.chain import MaintenanceWriter, open_maintenance, open_signer
 from glasswarden.ledger.errors import AddressInvalid, KeyUnusable, LedgerError
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.open import keys_beside, open_ledger
@@ -265,10 +265,12 @@ def existing(address: str) -> Iterator[Ledger]:
 
 
 @contextmanager
-def acting(ledger: Ledger, address: str, keys: Path | None, now: datetime) -> Iterator[Clerk]:
+def acting(
+    ledger: Ledger, address: str, keys: Path | None, now: datetime
+) -> Iterator[MaintenanceWriter]:
     """Let a command leave signed records of what it does with *ledger*."""
     writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
-    with clerk_of(ledger, writer, open_signer(keys_folder(keys, address)), now) as clerk:
+    with open_maintenance(ledger, writer, open_signer(keys_folder(keys, address)), now) as clerk:
         yield clerk
 
 

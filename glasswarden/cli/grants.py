@@ -16,10 +16,10 @@ import click
 import msgspec
 
 from correlator.declared.errors import DeclaredUnreadable
-from correlator.grants import Field, Grant, State, grants_of, ref_of_attempt, stories_since
+from correlator.grants import Field, Grant, State, grant_attempts_since, grants_of, ref_of_attempt
 from correlator.inspection.evidence import Evidence, EvidenceOptions
 from correlator.inspection.scope import InspectionScope
-from correlator.still_live import OBJECT, UNKNOWN, Answer, Standing, Standings
+from correlator.still_live import OBJECT, UNKNOWN, Answer, FieldCheck, FieldState
 from glasswarden.cli.breakglass import is_followed, is_open, left, namespace_of, view_of
 from glasswarden.cli.evidence import (
     counted,
@@ -30,14 +30,14 @@ from glasswarden.cli.evidence import (
     live_option,
     opened,
 )
-from glasswarden.cli.ledger.log import UNLIMITED, Line, change_in_words, lines_of, widths_of
+from glasswarden.cli.ledger.log import UNLIMITED, Line, lines_of, render_change, widths_of
 from glasswarden.cli.main import LazyGroup
 from glasswarden.cli.options import MOMENT, Connection, Kubectl, connection_options
 from glasswarden.kube.objects import Object, Ref, annotations_of, labels_of, metadata_of
 from glasswarden.ledger.record import Attempt, ChangedField
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.rules import is_namespace
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 HEADER: Final = Line(("TIME LEFT", "STATE", "WHO", "OBJECT", "TICKET", "FIELDS"))
 COLORS: Final = {
@@ -75,7 +75,7 @@ FORMATS: Final[Mapping[str, Callable[[Sequence[Grant], datetime], None]]] = {
 
 def row_of(grant: Grant, now: datetime) -> Line:
     """Return a grant as lines: what it is, then each field, and the reason."""
-    state = grant.state(now)
+    state = grant.state_at(now)
     cells = (
         time_left(grant, now),
         str(state),
@@ -84,8 +84,8 @@ def row_of(grant: Grant, now: datetime) -> Line:
         grant.ticket or "-",
         _count(grant),
     )
-    details = tuple(map(printable, _details(grant, owed=state is State.OVERDUE)))
-    return Line(tuple(map(printable, cells)), details, COLORS[state])
+    details = tuple(map(escape_unprintable, _details(grant, owed=state is State.OVERDUE)))
+    return Line(tuple(map(escape_unprintable, cells)), details, COLORS[state])
 
 
 def time_left(grant: Grant, now: datetime) -> str:
@@ -101,7 +101,7 @@ def _span(span: timedelta) -> str:
 
 
 def _count(grant: Grant) -> str:
-    live = sum(field.is_owed is Answer.YES for field in grant.fields)
+    live = sum(field.needs_follow_up is Answer.YES for field in grant.fields)
     changed = f"{len(grant.fields)} changed"
     return f"{changed}, {live} live" if live else changed
 
@@ -127,7 +127,7 @@ def field_object(field: Field) -> str:
 def deed_of(field: Field) -> str:
     """Return what was done to a field, or to the whole object."""
     if field.change.path != OBJECT:
-        return change_in_words(field.change)
+        return render_change(field.change)
     return "deleted" if field.attempt.operation == "DELETE" else "created"
 
 
@@ -135,17 +135,17 @@ def became(field: Field) -> str:
     """Return what became of a field, in a few words."""
     if deed_of(field) == "deleted":
         return _became_deleted(field)
-    if field.standing.git is Answer.YES:
+    if field.state.git is Answer.YES:
         return "in Git"
     words = {Answer.YES: "still live", Answer.NO: "undone", Answer.UNKNOWN: "not looked at"}
-    return words[field.standing.live]
+    return words[field.state.live]
 
 
 def _became_deleted(field: Field) -> str:
-    if field.standing.git is Answer.YES:
+    if field.state.git is Answer.YES:
         return "not in Git either"
     words = {Answer.YES: "still gone", Answer.NO: "back again", Answer.UNKNOWN: "not looked at"}
-    return words[field.standing.live]
+    return words[field.state.live]
 
 
 def document_of(grant: Grant, now: datetime) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def document_of(grant: Grant, now: datetime) -> dict[str, Any]:
     return {
         "id": grant.id,
         "cluster": grant.cluster,
-        "state": str(grant.state(now)),
+        "state": str(grant.state_at(now)),
         "grantee": grant.grantee,
         "approver": grant.approver,
         "rule": grant.rule,
@@ -168,8 +168,8 @@ def document_of(grant: Grant, now: datetime) -> dict[str, Any]:
         "fields": [
             {
                 "object": field_object(field),
-                "live": str(field.standing.live),
-                "git": str(field.standing.git),
+                "live": str(field.state.live),
+                "git": str(field.state.git),
                 "record": field.attempt.id,
                 **msgspec.to_builtins(field.change),
             }
@@ -184,7 +184,7 @@ def _seconds_left(grant: Grant, now: datetime) -> int:
 
 def show_summary(grants: Sequence[Grant], now: datetime) -> None:
     """Say, beside the table, how many there are of each state."""
-    states = [grant.state(now) for grant in grants]
+    states = [grant.state_at(now) for grant in grants]
     parts = [f"{states.count(state)} {state}" for state in State if state in states]
     if parts:
         click.echo(f"{counted(len(grants), 'grant')}: {', '.join(parts)}.", err=True)
@@ -283,13 +283,13 @@ def _list(
     now = datetime.now(UTC)
     grants = _found(**options)
     wanted = frozenset({State.OVERDUE}) if overdue else frozenset(State) if everything else OWED
-    shown = [grant for grant in grants if grant.state(now) in wanted]
+    shown = [grant for grant in grants if grant.state_at(now) in wanted]
     FORMATS[output](shown, now)
     if output == "table":
         show_summary(shown, now)
         _say_left_out(len(grants) - len(shown))
     if exit_code:
-        _end_with({grant.state(now) for grant in grants})
+        _end_with({grant.state_at(now) for grant in grants})
 
 
 def _say_left_out(count: int) -> None:
@@ -352,7 +352,7 @@ def _story(
         return []
     return [
         each
-        for each in stories_since(evidence.ledger, since, cluster)
+        for each in grant_attempts_since(evidence.ledger, since, cluster)
         if scope.includes(ref_of_attempt(each)) and (not scope.app or each.app in ("", scope.app))
     ]
 
@@ -369,14 +369,14 @@ def _checked(
     return [grant for grant in grants if (grant.cluster, grant.id) in ids]
 
 
-def _unchecked(_attempt: Attempt, _change: ChangedField) -> Standing:
+def _unchecked(_attempt: Attempt, _change: ChangedField) -> FieldState:
     return UNKNOWN
 
 
-def _only(ids: set[tuple[str, str]], states: Standings) -> Standings:
+def _only(ids: set[tuple[str, str]], states: FieldCheck) -> FieldCheck:
     """Return what checks only what was changed under the grants *ids*."""
 
-    def state_of(attempt: Attempt, change: ChangedField) -> Standing:
+    def state_of(attempt: Attempt, change: ChangedField) -> FieldState:
         wanted = (attempt.cluster, attempt.grant) in ids
         return states(attempt, change) if wanted else UNKNOWN
 
@@ -387,21 +387,23 @@ def _in_one_cluster(grants: Sequence[Grant]) -> bool:
     """Return whether one cluster has them all; another one would show wrong objects."""
     clusters = sorted({grant.cluster for grant in grants})
     if len(clusters) > 1:
-        names = ", ".join(map(printable, clusters))
+        names = ", ".join(map(escape_unprintable, clusters))
         click.echo(f"Nothing was looked up: choose one of {names} with --cluster.", err=True)
     return len(clusters) == 1
 
 
 def _report_unread(evidence: Evidence) -> None:
     if evidence.live_failure:
-        click.echo(f"No object could be read: {printable(evidence.live_failure)}", err=True)
+        click.echo(
+            f"No object could be read: {escape_unprintable(evidence.live_failure)}", err=True
+        )
     if evidence.unread:
         click.echo(f"{counted(len(evidence.unread), 'object')} could not be read:", err=True)
     for ref, why in evidence.unread.items():
-        click.echo(f"  {printable(str(ref))}: {printable(why)}", err=True)
+        click.echo(f"  {escape_unprintable(str(ref))}: {escape_unprintable(why)}", err=True)
     unread = evidence.manifests(evidence.git).incomplete if evidence.git else ()
     for each in unread:
-        click.echo(f"Not read of Git: {printable(f'{each.what}: {each.why}')}", err=True)
+        click.echo(f"Not read of Git: {escape_unprintable(f'{each.what}: {each.why}')}", err=True)
 
 
 @click.command("sweep")
@@ -423,7 +425,7 @@ def sweep(
     write that the webhook sees. What is in force, or waits for approval, is left alone.
     """
     with opened(required(address)) as ledger:
-        story = stories_since(ledger, since, cluster)
+        story = grant_attempts_since(ledger, since, cluster)
     if len({attempt.cluster for attempt in story}) > 1:
         raise click.UsageError("The ledger knows several clusters: choose one with --cluster.")
     refs, kubectl = refs_of(story), connection.kubectl()
@@ -469,9 +471,9 @@ def _sweep(kubectl: Kubectl, ref: Ref, *, dry_run: bool) -> bool | None:
             kubectl.strip(ref, str(metadata_of(found).get("resourceVersion", "")), marks)
             _unlabel(kubectl, ref)
     except click.ClickException as error:
-        click.echo(f"{printable(str(ref))}: {printable(error.message)}", err=True)
+        click.echo(f"{escape_unprintable(str(ref))}: {escape_unprintable(error.message)}", err=True)
         return None
-    click.echo(f"{printable(str(ref))}: {', '.join(short(mark) for mark in marks)}")
+    click.echo(f"{escape_unprintable(str(ref))}: {', '.join(short(mark) for mark in marks)}")
     return True
 
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import click
 
-from correlator.audit.observed_write import Sighting
-from correlator.field_history import Fate, Side, Step, chain_of
+from correlator.audit.observed_write import ObservedWrite
+from correlator.field_history import Side, Step, WriteOutcome, chain_of
 from correlator.finding import HIDDEN, time_as_text
 from correlator.inspection.evidence import EvidenceOptions
 from glasswarden.cli.breakglass import on_history
@@ -33,14 +33,14 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import PathError, parse_path
 from glasswarden.ledger.query import Question, is_within
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 HEADER: Final = Line(("TIME (UTC)", "STATE", "WHO", "FIELD", "CHANGE", "TICKET"))
 COLORS: Final = {
-    Fate.DENIED: "red",
-    Fate.REFUSED: "red",
-    Fate.STORED: "green",
-    Fate.UNRECORDED: "yellow",
+    WriteOutcome.DENIED: "red",
+    WriteOutcome.REFUSED: "red",
+    WriteOutcome.STORED: "green",
+    WriteOutcome.UNRECORDED: "yellow",
 }
 _WHOLE: Final = {"CREATE": "created", "DELETE": "deleted"}
 
@@ -88,14 +88,14 @@ def _row(step: Step) -> Line:
         step.did or _WHOLE.get(step.operation) or f"{_text(step.before)} → {_text(step.after)}",
         step.ticket or "-",
     )
-    details = tuple(map(printable, _details(step)))
-    return Line(tuple(map(printable, cells)), details, COLORS.get(step.fate))
+    details = tuple(map(escape_unprintable, _details(step)))
+    return Line(tuple(map(escape_unprintable, cells)), details, COLORS.get(step.fate))
 
 
 def _details(step: Step) -> Iterator[str]:
     if step.reason:
         yield f"reason: {step.reason}"
-    if step.fate is Fate.UNRECORDED:
+    if step.fate is WriteOutcome.UNRECORDED:
         yield step.evidence
 
 
@@ -161,7 +161,7 @@ def command(
     with evidence_from(named) as evidence:
         question = replace(_question(target, namespace, live), cluster=evidence.cluster)
         attempts = sorted(evidence.attempts(question), key=lambda each: each.id)
-        observed = evidence.audit.watch.sightings if evidence.audit else ()
+        observed = evidence.audit.watch.observed_writes if evidence.audit else ()
         past = filter(partial(_names, question), observed)
         steps = chain_of(attempts, live, evidence.knowledge, evidence.masks, past)
         for each in evidence.audit.incomplete if evidence.audit else ():
@@ -184,7 +184,7 @@ def _is_about(step: Step, wanted: str) -> bool:
     return not wanted or is_within(step.path, wanted) or is_within(wanted, step.path)
 
 
-def _names(question: Question, sighting: Sighting) -> bool:
+def _names(question: Question, sighting: ObservedWrite) -> bool:
     """Return whether *sighting* is of the object that *question* asks for."""
     ref = sighting.ref
     return (ref.kind, ref.name) == (question.kind, question.name) and all(

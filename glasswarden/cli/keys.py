@@ -5,15 +5,15 @@ from pathlib import Path
 
 import click
 
-from glasswarden.duration import DurationError, parse_span
-from glasswarden.keys.folder import KeysUnreadable, rotate
+from glasswarden.duration import DurationError, parse_positive_duration
+from glasswarden.keys.folder import KeysUnreadable, rotate_keys
 from glasswarden.ledger.errors import KeyUnusable
 from webhook.reloading import make_key_folder
 
 
 def _length(_context: click.Context, _parameter: click.Parameter, text: str) -> timedelta:
     try:
-        return parse_span(text)
+        return parse_positive_duration(text)
     except DurationError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -65,7 +65,7 @@ def rotate_command(folder: Path, keep: timedelta) -> None:
     revoke a key, and every grant that it signed, remove its file.
     """
     try:
-        key = rotate(folder, "grant", datetime.now(UTC), keep)
+        key = rotate_keys(folder, "grant", datetime.now(UTC), keep)
     except (OSError, KeysUnreadable) as error:
         raise click.ClickException(f"no key was made: {error}") from error
     click.echo(f"grant-{key.id}.key signs from {key.active_from:%Y-%m-%d %H:%M:%S} UTC on")

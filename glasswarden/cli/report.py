@@ -13,7 +13,7 @@ from correlator.report.assemble import assemble_report, scope_of
 from correlator.report.csv import render_csv
 from correlator.report.html import render_page
 from correlator.report.markdown import render_markdown
-from correlator.report.model import Integrity, Report, as_json, schema
+from correlator.report.model import Integrity, Report, render_json, report_schema
 from correlator.report.text import title_of
 from correlator.still_live import Answer
 from glasswarden.cli.evidence import (
@@ -53,7 +53,7 @@ def trusted_by(public_keys: tuple[str, ...], keys: Path | None, address: str) ->
 def integrity_of(ledger: Ledger, trusted: frozenset[str]) -> Integrity:
     """Return what verifying the whole *ledger* gives, by the keys *trusted*, if any."""
     run = Fsck(ledger, Trust(trusted or None))
-    findings = [str(finding) for finding in run.findings()]
+    findings = [str(finding) for finding in run.find_faults()]
     tally = run.tally
     read = f"{counted(tally.records, 'record')} in {counted(tally.chains, 'chain')}"
     if not findings:
@@ -161,7 +161,7 @@ def command(
 
 
 def _print_schema(ctx: click.Context) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(report_schema()), indent=2).decode())
     ctx.exit()
 
 
@@ -174,7 +174,7 @@ def _rendered(report: Report, form: str, title: str) -> str:
     renderers = {
         "markdown": lambda: render_markdown(report, title),
         "html": lambda: render_page(report, title),
-        "json": lambda: as_json(report).decode(),
+        "json": lambda: render_json(report).decode(),
         "csv": lambda: render_csv(report),
     }
     return renderers[form]()

@@ -10,7 +10,7 @@ import click
 from correlator.digest.assemble import assemble_review
 from correlator.digest.compose import Period
 from correlator.digest.formats import render_markdown, render_page, render_text
-from correlator.digest.model import Review, as_json
+from correlator.digest.model import Review, render_json
 from correlator.inspection.evidence import EvidenceOptions
 from correlator.inspection.scope import InspectionScope
 from glasswarden.cli.evidence import (
@@ -25,14 +25,14 @@ from glasswarden.cli.evidence import (
     policy_option,
 )
 from glasswarden.cli.options import MOMENT, Connection, connection_options, now
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 FORMATS: Final[Mapping[str, tuple[str, Callable[[Review], str]]]] = {
     "table": (".txt", render_text),
     "markdown": (".md", render_markdown),
     "html": (".html", render_page),
-    "json": (".json", lambda review: as_json(review).decode()),
+    "json": (".json", lambda review: render_json(review).decode()),
 }
 """Each format: how a file with it is called, and what makes it."""
 
@@ -122,4 +122,4 @@ def _write(review: Review, form: str, output: Path | None) -> None:
         output.write_text(text)
     except OSError as error:
         raise click.ClickException(f"{output}: {error.strerror}") from error
-    click.echo(f"Wrote {printable(str(output))}", err=True)
+    click.echo(f"Wrote {escape_unprintable(str(output))}", err=True)

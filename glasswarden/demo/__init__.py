@@ -1,5 +1,5 @@
-"""A story told by the product itself: the real webhook answers reviews of a real API server.
+"""The demo: the real webhook answers the recorded admission reviews of a real API server.
 
 The reviews were recorded while people typed the commands that are shown (`make recording` renews
-them). What they are answered is not: that is decided and recorded anew each time.
+them). The responses are not recorded: they are decided, and stored in a ledger, each time.
 """

@@ -1,10 +1,7 @@
-"""Telling the story: what happened, and what the real webhook says to it now.
+"""The demo as a program: replays the recorded story against the real webhook, and prints it.
 
-Living through the recorded story again: the real webhook answers, the ledger records.
-
-What somebody asks after the incident, as commands typed in the demo's folder.
-
-Drift in short: a line for each finding, from what `drift --format json` prints.
+Afterwards it runs the commands that a reviewer would type in the demo's folder, and summarizes the
+output of `drift --format json`, with one line for each finding.
 """
 
 import base64
@@ -24,20 +21,27 @@ import click
 import msgspec
 
 from certs.files import Folder
-from glasswarden.demo.stage import Layout, RecordedCluster, Stage, StoryClock, open_stage, served
+from glasswarden.demo.stage import (
+    Layout,
+    RecordedCluster,
+    Stage,
+    StoryClock,
+    open_stage,
+    serve_cluster,
+)
 from glasswarden.demo.story import (
     INCIDENT,
     DemoFailed,
     Exchange,
     FolderUnusable,
+    NameMap,
     Recording,
     Response,
-    Retelling,
     Step,
     parse_answer,
 )
 from glasswarden.kube.objects import ref_of
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 from webhook.reloading import make_key_folder
 
 WARM_UP_SECONDS: Final = 3.0
@@ -61,9 +65,9 @@ class Replay:
     stage: Stage
     clock: StoryClock
     cluster: RecordedCluster
-    retelling: Retelling = field(default_factory=Retelling)
+    retelling: NameMap = field(default_factory=NameMap)
 
-    def live_through(self, step: Step) -> list[Response]:
+    def replay_step(self, step: Step) -> list[Response]:
         """Ask the webhook what the API server asked it at *step*; return what it answers.
 
         Where somebody typed, what is asked about others' writes meanwhile is not told.
@@ -82,22 +86,22 @@ class Replay:
         Where in Git an application is described the webhook looks up in the background, so the
         first answer cannot name it yet.
         """
-        first, deadline = self.live_through(step), time.monotonic() + WARM_UP_SECONDS
-        while self.live_through(step) == first and time.monotonic() < deadline:
+        first, deadline = self.replay_step(step), time.monotonic() + WARM_UP_SECONDS
+        while self.replay_step(step) == first and time.monotonic() < deadline:
             time.sleep(0.02)
 
-    def leave(self, layout: Layout) -> None:
+    def write_leftovers(self, layout: Layout) -> None:
         """Write what the story left behind: objects, the audit log, the Git repository."""
         self.clock.set(self.recording.ended)
         self._write_objects(self.recording.live, layout.live)
         self._write_objects(self.recording.mended, layout.mended)
-        events = (self.retelling.of(bytes(event)) for event in self.recording.audit)
+        events = (self.retelling.rename(bytes(event)) for event in self.recording.audit)
         lines = (msgspec.json.format(event, indent=-1) + b"\n" for event in events)
         layout.audit_log.write_bytes(b"".join(lines))
-        unbundle(base64.b64decode(self.recording.repository), layout.repository)
+        clone_bundle(base64.b64decode(self.recording.repository), layout.repository)
 
     def _ask(self, exchange: Exchange) -> Response:
-        review = self.retelling.of(bytes(exchange.review))
+        review = self.retelling.rename(bytes(exchange.review))
         given = self.stage.ask(exchange.door, review)
         self.retelling.learn(parse_answer(bytes(exchange.answer)), given)
         if exchange.door == "validate" and given.allowed:
@@ -113,7 +117,7 @@ class Replay:
     def _write_objects(self, objects: Iterable[msgspec.Raw], folder: Path) -> None:
         folder.mkdir()
         for raw in objects:
-            text = self.retelling.of(bytes(raw))
+            text = self.retelling.rename(bytes(raw))
             ref = ref_of(msgspec.json.decode(text))
             name = f"{ref.kind.lower()}-{ref.name}.json"
             (folder / name).write_bytes(msgspec.json.format(text, indent=2) + b"\n")
@@ -122,7 +126,7 @@ class Replay:
 @contextmanager
 def open_replay(recording: Recording, layout: Layout, port: int | None) -> Iterator[Replay]:
     """Start the webhook at the beginning of the story; stop it at the end of the block."""
-    prepare(layout, recording)
+    prepare_folder(layout, recording)
 
     def start(bind: str, certificates: Folder) -> list[str]:
         arguments = (str(layout.folder), bind, str(certificates.path))
@@ -130,12 +134,12 @@ def open_replay(recording: Recording, layout: Layout, port: int | None) -> Itera
 
     cluster = RecordedCluster(msgspec.json.decode(bytes(each)) for each in recording.first)
     with ExitStack() as stack:
-        stack.enter_context(served(cluster, layout.kubeconfig))
+        stack.enter_context(serve_cluster(cluster, layout.kubeconfig))
         stage = stack.enter_context(open_stage(layout.webhook, start, port))
         yield Replay(recording, stage, StoryClock(layout.clock), cluster)
 
 
-def prepare(layout: Layout, recording: Recording) -> None:
+def prepare_folder(layout: Layout, recording: Recording) -> None:
     """Make the folder, with keys and a clock of the story's time; raise `FolderUnusable`."""
     folder = layout.folder
     try:
@@ -150,7 +154,7 @@ def prepare(layout: Layout, recording: Recording) -> None:
         raise FolderUnusable(f"{folder} cannot be used: {error.strerror}") from error
 
 
-def unbundle(bundle: bytes, folder: Path) -> None:
+def clone_bundle(bundle: bytes, folder: Path) -> None:
     """Make the repository that *bundle* holds."""
     git = shutil.which("git")
     if git is None:
@@ -170,7 +174,7 @@ MOST_LINES: Final = 4
 _MARGIN: Final = " " * 10
 
 
-def introduce(recording: Recording) -> None:
+def print_introduction(recording: Recording) -> None:
     """Say what was recorded, and what is made now."""
     click.echo(
         f"Recorded on {recording.began:%Y-%m-%d} (UTC) at Kubernetes {recording.server} with Flux "
@@ -179,51 +183,51 @@ def introduce(recording: Recording) -> None:
     )
 
 
-def play(replay: Replay) -> None:
+def print_story(replay: Replay) -> None:
     """Show every step as its person saw it."""
     for step in replay.recording.steps:
         if not step.title:
             replay.warm_up(step)
             continue
-        given = replay.live_through(step)
+        given = replay.replay_step(step)
         click.echo(f"{step.time:%H:%M:%S}  {click.style(step.title, bold=True)}")
         if step.command:
             show_command(f"{step.person} $ {step.command}", _MARGIN)
-        for line in _seen(step, given):
+        for line in _render_seen(step, given):
             click.echo(f"{_MARGIN}{line}")
 
 
 def show_command(line: str, margin: str = "") -> None:
     """Show what is typed, in as many lines as it takes."""
-    for part in _wrapped(line, "    ", WIDTH - len(margin)):
+    for part in _wrap(line, "    ", WIDTH - len(margin)):
         click.secho(f"{margin}{part}", fg="cyan")
 
 
-def _seen(step: Step, given: list[Response]) -> Iterator[str]:
+def _render_seen(step: Step, given: list[Response]) -> Iterator[str]:
     """Yield what was to be seen, in the words that the webhook finds now."""
     if refused := [each.status.message for each in given if not each.allowed]:
-        yield from (click.style(line, fg="red") for line in _lines(refused[-1]))
+        yield from (click.style(line, fg="red") for line in _render_lines(refused[-1]))
     elif warned := [warning for each in given for warning in each.warnings]:
-        yield from (click.style(line, fg="yellow") for line in _lines(warned[0]))
+        yield from (click.style(line, fg="yellow") for line in _render_lines(warned[0]))
     elif step.said:
-        yield from _lines(step.said.strip())
-    elif kept := _held(given):
+        yield from _render_lines(step.said.strip())
+    elif kept := _held_fields_of(given):
         yield click.style(f"kept as they are live: {', '.join(kept)}", fg="yellow")
 
 
-def _held(given: list[Response]) -> list[str]:
+def _held_fields_of(given: list[Response]) -> list[str]:
     """Return the fields that the webhook put back in a reconciler's write."""
     paths = {edit.path for each in given for edit in each.edits}
     return sorted(path for path in paths if not path.startswith("/metadata/"))
 
 
-def _lines(text: str) -> Iterator[str]:
+def _render_lines(text: str) -> Iterator[str]:
     lines = text.splitlines()
     for line in lines[:MOST_LINES]:
-        yield from _wrapped(line, "  ")
+        yield from _wrap(line, "  ")
 
 
-def _wrapped(line: str, hanging: str, width: int = WIDTH - len(_MARGIN)) -> list[str]:
+def _wrap(line: str, hanging: str, width: int = WIDTH - len(_MARGIN)) -> list[str]:
     return textwrap.wrap(line, width, subsequent_indent=hanging, break_on_hyphens=False)
 
 
@@ -258,10 +262,10 @@ class _Drift(msgspec.Struct, frozen=True):
     findings: list[_Finding]
 
 
-def in_short(drift: str) -> list[str]:
+def summarize_drift(drift: str) -> list[str]:
     """Return a line for each finding: the object, the field, who, and what to do about it."""
     found = msgspec.json.decode(drift.encode(), type=_Drift).findings
-    rows = [(*_what(each), _who(each), each.response) for each in found]
+    rows = [(*_describe_finding(each), _render_who(each), each.response) for each in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -269,20 +273,20 @@ def in_short(drift: str) -> list[str]:
     ]
 
 
-def _what(finding: _Finding) -> tuple[str, str, str]:
+def _describe_finding(finding: _Finding) -> tuple[str, str, str]:
     subject = f"{finding.object.kind} {finding.object.name}"
     if finding.field == "/":
         return subject, "", "written to"
     field = finding.field.rpartition("/")[2]
-    return subject, field, f"{_value(finding.declared)} → {_value(finding.live)}"
+    return subject, field, f"{_render_value(finding.declared)} → {_render_value(finding.live)}"
 
 
-def _value(given: Any) -> str:  # noqa: ANN401 - any JSON value
-    text = printable(str(given))
+def _render_value(given: Any) -> str:  # noqa: ANN401 - any JSON value
+    text = escape_unprintable(str(given))
     return text if len(text) <= LONGEST else f"…{text[-LONGEST + 1 :]}"
 
 
-def _who(finding: _Finding) -> str:
+def _render_who(finding: _Finding) -> str:
     link = finding.link
     if finding.kind == "sync-availability":
         return f"[{finding.source}]"
@@ -318,7 +322,9 @@ _PATCH: Final = ("backport", "--ticket", "INC-42", "--repo", f"git@{INCIDENT}", 
 
 QUESTIONS: Final = (
     Question(
-        ("drift", *_THEN, *_PLACE, *_SEEN, "--format", "json"), into="drift.json", shown=in_short
+        ("drift", *_THEN, *_PLACE, *_SEEN, "--format", "json"),
+        into="drift.json",
+        shown=summarize_drift,
     ),
     Question(
         ("blame", "deploy/web", *_PLACE, *_SEEN, "--field", "/spec/replicas"),

@@ -1,14 +1,9 @@
-"""The stage of the demo: the real webhook as a process of its own, and a client beside it.
+"""The environment of the demo: the webhook's process and clock, a recorded cluster, a folder.
 
-The story's clock: it stands at the moment that is being told, for whoever reads it.
-
-The recorded cluster: answers the few questions that the webhook itself asks of an API server.
-
-Whose object is scaled, whether a Namespace has a grant, where in Git an application is described:
-each is a GET of one object. There is nothing to list and nothing to watch, so the webhook reads
+The webhook's clock shows the time of the story. The recorded cluster serves the few GET requests
+that the webhook sends to an API server: the parent of a `scale`, the grant of a Namespace, the
+source of an application in Git. There is nothing to list or to watch, so the webhook reads
 directly, as it does on a cluster whose watch is broken.
-
-What lies where in the demo's folder.
 """
 
 import http.client
@@ -53,14 +48,14 @@ class Stage:
         """Where the webhook listens."""
         return f"https://{HOST}:{self.port}"
 
-    def path(self, door: Door = "validate") -> str:
+    def path_of(self, door: Door = "validate") -> str:
         """Return a path that only an API server would know."""
         return f"/{door}/{self.certificates.caller_token.read_text()}"
 
     def ask(self, door: Door, review: bytes) -> Response:
         """Send *review* as an API server would, and return what the webhook answers."""
         headers = {"Content-Type": "application/json"}
-        status, body = _request(self, "POST", self.path(door), review, headers)
+        status, body = _send_request(self, "POST", self.path_of(door), review, headers)
         if status != http.HTTPStatus.OK:
             raise StageFailed(f"the webhook answered {status}: {body.decode(errors='replace')}")
         return parse_answer(body)
@@ -74,7 +69,7 @@ Start: TypeAlias = Callable[[str, Folder], list[str]]
 def open_stage(folder: Path, start: Start, port: int | None = None) -> Iterator[Stage]:
     """Start the webhook with certificates and a log in *folder*; stop it at the end."""
     certificates = issue_into(folder / "certs", [HOST, "localhost"], datetime.now(UTC))
-    stage = Stage(port or _free_port(), folder, certificates)
+    stage = Stage(port or _find_free_port(), folder, certificates)
     log = folder / "webhook.log"
     process = _start(start(f"{HOST}:{stage.port}", certificates), log)
     try:
@@ -99,9 +94,9 @@ def _wait_until_ready(stage: Stage, process: subprocess.Popen[bytes], log: Path)
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise StageFailed(f"the webhook ended at once; {log} says:\n{_tail(log)}")
+            raise StageFailed(f"the webhook ended at once; {log} says:\n{_read_tail(log)}")
         try:
-            status, _ = _request(stage, "GET", "/readyz")
+            status, _ = _send_request(stage, "GET", "/readyz")
         except OSError:
             time.sleep(0.05)
             continue
@@ -110,7 +105,7 @@ def _wait_until_ready(stage: Stage, process: subprocess.Popen[bytes], log: Path)
     raise StageFailed(f"the webhook was not ready after {START_SECONDS:.0f} s; see {log}")
 
 
-def _request(
+def _send_request(
     stage: Stage,
     method: str,
     path: str,
@@ -136,14 +131,14 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _free_port() -> int:
+def _find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def _tail(log: Path, lines: int = 5) -> str:
+def _read_tail(log: Path, lines: int = 5) -> str:
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
 
@@ -181,9 +176,9 @@ class RecordedCluster:
         ref = ref_of(obj)
         root = f"/apis/{ref.group}/{ref.version}" if ref.group else f"/api/{ref.version}"
         known = self._answers.setdefault(root, {"resources": []})["resources"]
-        known.append({"name": _plural(ref), "kind": ref.kind})
+        known.append({"name": _plural_of(ref), "kind": ref.kind})
         within = f"/namespaces/{ref.namespace}" if ref.namespace else ""
-        self._answers[f"{root}{within}/{_plural(ref)}/{ref.name}"] = obj
+        self._answers[f"{root}{within}/{_plural_of(ref)}/{ref.name}"] = obj
 
     def find(self, path: str) -> Any | None:  # noqa: ANN401 - an object, or a list of resources
         """Return what stands at *path*."""
@@ -191,7 +186,7 @@ class RecordedCluster:
 
 
 @contextmanager
-def served(cluster: RecordedCluster, kubeconfig: Path) -> Iterator[None]:
+def serve_cluster(cluster: RecordedCluster, kubeconfig: Path) -> Iterator[None]:
     """Serve *cluster* on loopback until the end of the block; *kubeconfig* tells where."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -209,7 +204,7 @@ def served(cluster: RecordedCluster, kubeconfig: Path) -> Iterator[None]:
 
     with ThreadingHTTPServer((HOST, 0), Handler) as server:
         server.daemon_threads = True
-        kubeconfig.write_text(json.dumps(_kubeconfig(f"http://{HOST}:{server.server_port}")))
+        kubeconfig.write_text(json.dumps(_new_kubeconfig(f"http://{HOST}:{server.server_port}")))
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         try:
             yield
@@ -217,11 +212,11 @@ def served(cluster: RecordedCluster, kubeconfig: Path) -> Iterator[None]:
             server.shutdown()
 
 
-def _plural(ref: Ref) -> str:
+def _plural_of(ref: Ref) -> str:
     return _PLURALS.get(ref.kind, f"{ref.kind.lower()}s")
 
 
-def _kubeconfig(url: str) -> dict[str, Any]:
+def _new_kubeconfig(url: str) -> dict[str, Any]:
     name = "recorded"
     return {
         "apiVersion": "v1",

@@ -1,11 +1,7 @@
-"""The recorded story: what people typed, what the API server then asked, and what came of it.
+"""The recorded story: the commands, the reviews of the API server, the responses, and the result.
 
-What is named anew when a recorded story is lived through again: records, chains and stamps.
-
-Their ids are random and their keys are others, so what the recording holds of them stands for what
-the webhook gives now.
-
-What can keep the demo from being shown.
+Records, chains and stamps get new random ids and keys at each replay; `NameMap` replaces the
+recorded ones with those that the webhook returns now.
 """
 
 import base64
@@ -104,7 +100,7 @@ class Recording(msgspec.Struct, frozen=True):
     """The Git repository after that, as a bundle in base64; a tag tells where it stood before."""
 
 
-def recorded_story() -> Recording:
+def load_recording() -> Recording:
     """Return the story that ships with the package."""
     file = resources.files("glasswarden.demo").joinpath("recording.json")
     return msgspec.json.decode(file.read_bytes(), type=Recording)
@@ -170,7 +166,7 @@ def parse_answer(body: bytes) -> Response:
     return msgspec.json.decode(body, type=_Answer).response
 
 
-class Retelling:
+class NameMap:
     """Knows what each name of the recording is called now."""
 
     def __init__(self) -> None:
@@ -178,12 +174,12 @@ class Retelling:
 
     def learn(self, recorded: Response, given: Response) -> None:
         """Remember that what was called as in *recorded* is called as in *given*."""
-        before, after = _names(recorded), _names(given)
+        before, after = _names_in(recorded), _names_in(given)
         if recorded.allowed != given.allowed or before.keys() != after.keys():
             raise StoryDiffers("the webhook answers otherwise than when this was recorded")
         self._names |= {before[what]: after[what] for what in before}
 
-    def of(self, text: bytes) -> bytes:
+    def rename(self, text: bytes) -> bytes:
         """Return *text* with the names of now."""
         if not self._names:
             return text
@@ -191,7 +187,7 @@ class Retelling:
         return re.sub(pattern, lambda found: self._names[found[0]], text.decode()).encode()
 
 
-def _names(response: Response) -> dict[str, str]:
+def _names_in(response: Response) -> dict[str, str]:
     """Return what is named in *response*, by what it is the name of."""
     stamps = {
         edit.path: bytes(edit.value).decode().strip('"')

@@ -1,6 +1,6 @@
-"""The webhook of the demo: the real one, except that its clock is the story's.
+"""The webhook of the demo: the real one, except that its clock shows the time of the story.
 
-A module of its own, so that the real program has no switch by which its clock could be set.
+It is a separate module, so that the real program has no switch that could set its clock.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Keys as files of a folder, such as a mounted Secret: `grant-20261116T190000Z.key`.
 
-The name says what the key is for and from when on it signs; the content is its secret in base64.
-A file that is gone is a key that is revoked.
+The name states the purpose of the key and from when on it signs; the content is the secret in
+base64. Removing a file revokes its key.
 """
 
 import base64
@@ -18,22 +18,22 @@ SECRET_BYTES: Final = 32
 """As long as the HMAC itself."""
 
 SETTLING: Final = timedelta(minutes=5)
-"""How long kubelet may take until every pod has a changed Secret, with some to spare."""
+"""How long kubelet may take until every pod has a changed Secret, with a margin."""
 
 _TIME: Final = "%Y%m%dT%H%M%SZ"
 _SUFFIX: Final = ".key"
 
 
 class KeysUnreadable(Exception):
-    """A key cannot be read, or is none; mend or remove the file."""
+    """A key cannot be read, or is invalid; correct or remove the file."""
 
 
 def read_ring(folder: Path, prefix: str) -> Ring:
     """Return the keys for *prefix* in *folder*, or raise `KeysUnreadable`."""
-    return Ring(_read(path, prefix) for path in key_files(folder, prefix))
+    return Ring(_read(path, prefix) for path in find_key_files(folder, prefix))
 
 
-def key_files(folder: Path, prefix: str) -> list[Path]:
+def find_key_files(folder: Path, prefix: str) -> list[Path]:
     """Return the files of the keys for *prefix*, the oldest first."""
     return sorted(folder.glob(f"{prefix}-*{_SUFFIX}"))
 
@@ -44,7 +44,7 @@ def new_key(folder: Path, prefix: str, active_from: datetime) -> Key:
     key_id = active_from.astimezone(UTC).strftime(_TIME)
     secret = os.urandom(SECRET_BYTES)
     path = folder / f"{prefix}-{key_id}{_SUFFIX}"
-    # Under its name only when it is whole: somebody may be watching the folder.
+    # Under its name only when it is complete: another process may be watching the folder.
     temporary = folder / f".{path.name}.{os.getpid()}"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -55,27 +55,27 @@ def new_key(folder: Path, prefix: str, active_from: datetime) -> Key:
         os.link(temporary, path)
     finally:
         temporary.unlink()
-    return Key(key_id, secret, _active_from(key_id, path))
+    return Key(key_id, secret, _active_from_of(key_id, path))
 
 
-def rotate(folder: Path, prefix: str, now: datetime, keep: timedelta) -> Key:
+def rotate_keys(folder: Path, prefix: str, now: datetime, keep: timedelta) -> Key:
     """Make the next key, and remove those that have signed nothing for longer than *keep*.
 
-    *keep* is at least as long as the longest life of what they signed. The first key signs at once:
-    there is nobody yet who could lack it.
+    *keep* is at least as long as the longest lifetime of what they signed. The first key signs at
+    once: no replica can lack it yet.
     """
-    files = key_files(folder, prefix)
+    files = find_key_files(folder, prefix)
     key = new_key(folder, prefix, now + SETTLING if files else now)
     # Each key signs until the next one is active.
     for path, successor in itertools.pairwise(files):
-        if _active_from(_id(successor, prefix), successor) + keep < now:
+        if _active_from_of(_id_of(successor, prefix), successor) + keep < now:
             path.unlink()
     return key
 
 
 def _read(path: Path, prefix: str) -> Key:
-    key_id = _id(path, prefix)
-    active_from = _active_from(key_id, path)
+    key_id = _id_of(path, prefix)
+    active_from = _active_from_of(key_id, path)
     try:
         secret = base64.b64decode(path.read_bytes().strip(), validate=True)
     except (OSError, binascii.Error) as error:
@@ -85,11 +85,11 @@ def _read(path: Path, prefix: str) -> Key:
     return Key(key_id, secret, active_from)
 
 
-def _id(path: Path, prefix: str) -> str:
+def _id_of(path: Path, prefix: str) -> str:
     return path.name.removeprefix(f"{prefix}-").removesuffix(_SUFFIX)
 
 
-def _active_from(key_id: str, path: Path) -> datetime:
+def _active_from_of(key_id: str, path: Path) -> datetime:
     try:
         return datetime.strptime(key_id, _TIME).replace(tzinfo=UTC)
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""The keys that sign and verify at one moment. Pure: `folder` reads and writes the files.
+"""The keys that sign and verify at a given time. Pure: `folder` reads and writes the files.
 
-A key is known by its id alone, so a signature outlives the change to a newer key, and ends when its
-own key is taken away.
+A signature names its key by id, so it stays valid after a change to a newer key, and becomes
+invalid when its own key is removed.
 """
 
 import hmac
@@ -11,17 +11,17 @@ from datetime import datetime
 
 
 class NoKey(Exception):
-    """There is no key to sign with; make one."""
+    """There is no key to sign with; create one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A secret, and from when on it signs."""
+    """A secret, and the time from which it signs."""
 
     id: str
     secret: bytes = field(repr=False)
     active_from: datetime
-    """A little after it was made: by then every replica has it and can verify what it signs."""
+    """Some time after its creation: by then every replica has it and can verify its signatures."""
 
 
 class Ring:
@@ -35,18 +35,18 @@ class Ring:
 
     @property
     def ids(self) -> frozenset[str]:
-        """Which keys there are."""
+        """The ids of all keys."""
         return frozenset(self._keys)
 
     def get(self, key_id: str) -> Key | None:
-        """Return the key called *key_id*, unless there never was one or it was revoked."""
+        """Return the key with the id *key_id*; none if it never existed or was revoked."""
         return self._keys.get(key_id)
 
-    def current(self, now: datetime) -> Key:
+    def current_key(self, now: datetime) -> Key:
         """Return the newest key that is active, or raise `NoKey`.
 
-        Before the first is, it signs nevertheless: there is nobody else, and our clock may be
-        behind that of whoever made it.
+        If none is active yet, the first one signs nevertheless: our clock may be behind that of the
+        process that created it.
         """
         if not self._keys:
             raise NoKey("there is no key")
@@ -56,14 +56,14 @@ class Ring:
 
     def sign(self, message: bytes, now: datetime) -> tuple[str, bytes]:
         """Return the id of the key in use, and its HMAC-SHA-256 of *message*."""
-        key = self.current(now)
-        return key.id, _mac(key, message)
+        key = self.current_key(now)
+        return key.id, _mac_of(key, message)
 
     def verifies(self, key_id: str, message: bytes, mac: bytes) -> bool:
-        """Tell whether *mac* is that key's of *message*, in a time that does not depend on it."""
+        """Return whether *mac* is that key's MAC of *message*, in constant time."""
         key = self._keys.get(key_id)
-        return key is not None and hmac.compare_digest(_mac(key, message), mac)
+        return key is not None and hmac.compare_digest(_mac_of(key, message), mac)
 
 
-def _mac(key: Key, message: bytes) -> bytes:
+def _mac_of(key: Key, message: bytes) -> bytes:
     return hmac.digest(key.secret, message, "sha256")

@@ -1,1 +1,1 @@
-"""The record of every attempt to write by hand: canonical, chained, durable before the answer."""
+"""The ledger: a canonical, chained record of every direct write, synced before the response."""

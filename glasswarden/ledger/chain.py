@@ -1,12 +1,9 @@
-"""The chain of one writer: every record names the digest of the one before.
+"""The hash chain of one writer, with signed checkpoints at its beginning and end.
 
-Checkpoints: the signed records that begin and end a chain.
-
-Whoever looks after a ledger leaves a chain too: nothing is cut or held by nobody.
-
-Signatures on checkpoints: Ed25519 over a record's digest.
-
-Files with secrets: made once, whole, and readable by their owner alone.
+Each record names the digest of the one before. A checkpoint carries an Ed25519 signature over its
+digest. The signing key is created once, in a file that only its owner can read. Maintenance
+commands (`prune`, `hold`, `release`) write a chain too, so that no record is removed or kept
+without a signed entry that names who did it.
 """
 
 import base64
@@ -49,7 +46,7 @@ from glasswarden.ledger.record import (
 
 
 def create_once(path: Path, content: bytes) -> None:
-    """Write *content* to *path* unless something is there: of two makers the first wins."""
+    """Write *content* to *path* unless the file exists: of two processes the first wins."""
     make_folder(path.parent)
     if path.exists():
         return
@@ -74,32 +71,32 @@ FILE: Final = "ledger-signing.pem"
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Whoever holds this can begin and end chains."""
+    """The private key that begins and ends chains."""
 
     private: Ed25519PrivateKey
 
     @property
     def public_key(self) -> str:
-        """What everybody else verifies with: raw, base64."""
+        """The public key for verification: raw, base64."""
         return base64.b64encode(self.private.public_key().public_bytes_raw()).decode()
 
     def sign(self, digest: str) -> str:
         """Return the signature of the record with *digest*."""
-        return base64.b64encode(self.private.sign(_message(digest))).decode()
+        return base64.b64encode(self.private.sign(_message_of(digest))).decode()
 
 
 def is_signed(digest: str, signature: str, public_key: str) -> bool:
-    """Tell whether the holder of *public_key* signed the record with *digest*."""
+    """Return whether the holder of *public_key* signed the record with *digest*."""
     try:
         key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key, validate=True))
-        key.verify(base64.b64decode(signature, validate=True), _message(digest))
+        key.verify(base64.b64decode(signature, validate=True), _message_of(digest))
     except (InvalidSignature, ValueError, binascii.Error):
         return False
     return True
 
 
-def _message(digest: str) -> bytes:
-    # Said to be what it is: the key cannot be made to sign something that means another thing.
+def _message_of(digest: str) -> bytes:
+    # With a prefix: a signature cannot be reused for a message of another kind.
     return f"glasswarden.io/v1 record {digest}".encode()
 
 
@@ -126,7 +123,7 @@ def make_signer(folder: Path) -> None:
 
 
 class Chain:
-    """The open end of a chain. One process, one chain: writers never wait for each other."""
+    """The open end of a chain. Each process has its own: writers never wait for each other."""
 
     def __init__(self, writer: str, signer: Signer) -> None:
         self.writer = writer
@@ -135,7 +132,7 @@ class Chain:
 
     @property
     def head(self) -> Head:
-        """Where the chain ends."""
+        """The end of the chain."""
         return self._head
 
     def link(self, entries: Iterable[AnyEntry]) -> list[Record]:
@@ -152,13 +149,13 @@ class Chain:
         return records
 
     def advance(self, records: list[Record]) -> None:
-        """Move the end past *records*, once they are stored: what failed leaves no hole."""
+        """Move the end past *records*, once they are stored: a failed append leaves no hole."""
         if records:
             last = records[-1]
             self._head = Head(self.writer, last.entry.sequence, last.digest)
 
 
-def opening(
+def new_opening(
     cluster: str, heads: Sequence[Head], signer: Signer, now: datetime, random: bytes
 ) -> Opened:
     """Return the entry that a chain begins with; *heads* are the ends that it witnesses."""
@@ -173,7 +170,7 @@ def opening(
     )
 
 
-def closing(cluster: str, signer: Signer, now: datetime, random: bytes) -> Closed:
+def new_closing(cluster: str, signer: Signer, now: datetime, random: bytes) -> Closed:
     """Return the entry that a chain ends with."""
     return Closed(
         format=FORMAT,
@@ -187,8 +184,8 @@ def closing(cluster: str, signer: Signer, now: datetime, random: bytes) -> Close
 Act = TypeVar("Act", Tombstone, Held)
 
 
-class Clerk:
-    """The writer of one command's acts. Its chain begins with the first of them."""
+class MaintenanceWriter:
+    """Writes the signed records of one maintenance command. Its chain begins with the first."""
 
     def __init__(self, ledger: Ledger, writer: str, signer: Signer, now: datetime) -> None:
         self._ledger = ledger
@@ -196,11 +193,11 @@ class Clerk:
         self._signer = signer
         self._now = now
 
-    def signed(self, kind: type[Act], **fields: Any) -> Record:  # noqa: ANN401 - those of *kind*
-        """Return the record of an act, in its place, not stored yet."""
+    def sign_act(self, kind: type[Act], **fields: Any) -> Record:  # noqa: ANN401 - those of *kind*
+        """Return the signed record of an act, in its place, not stored yet."""
         if self._chain.head.sequence == 0:
-            heads = self._ledger.unwitnessed()
-            self.store(opening("", heads, self._signer, self._now, os.urandom(10)))
+            heads = self._ledger.unwitnessed_heads()
+            self.store(new_opening("", heads, self._signer, self._now, os.urandom(10)))
         act = kind(
             format=FORMAT,
             id=new_id(self._now, os.urandom(10)),
@@ -212,8 +209,8 @@ class Clerk:
         [record] = self._chain.link([act])
         return record
 
-    def stored(self, record: Record) -> None:
-        """Go on behind *record*, which was stored together with what it is about."""
+    def advance(self, record: Record) -> None:
+        """Continue after *record*, which the caller stored."""
         self._chain.advance([record])
 
     def store(self, entry: AnyEntry) -> None:
@@ -225,12 +222,14 @@ class Clerk:
     def end(self) -> None:
         """End the chain, if it was begun."""
         if self._chain.head.sequence:
-            self.store(closing("", self._signer, self._now, os.urandom(10)))
+            self.store(new_closing("", self._signer, self._now, os.urandom(10)))
 
 
 @contextmanager
-def clerk_of(ledger: Ledger, writer: str, signer: Signer, now: datetime) -> Iterator[Clerk]:
-    """Let a command act on *ledger*; a command that fails leaves its chain open, like a crash."""
-    clerk = Clerk(ledger, writer, signer, now)
-    yield clerk
-    clerk.end()
+def open_maintenance(
+    ledger: Ledger, writer: str, signer: Signer, now: datetime
+) -> Iterator[MaintenanceWriter]:
+    """Yield the writer for one command; if the command fails, its chain stays open."""
+    maintenance = MaintenanceWriter(ledger, writer, signer, now)
+    yield maintenance
+    maintenance.end()

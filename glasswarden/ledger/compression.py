@@ -1,21 +1,22 @@
-"""Bodies on the disk: deflated, each by itself, with words that all records have in common.
+"""Compression of record bodies: each body is deflated separately, with a shared dictionary.
 
-A record's JSON is mostly names that every record repeats. A dictionary of them leaves about a third
-of it; inflating costs less than hashing and decoding the bytes does. The dictionary is kept in the
-database, so a later version may have a better one for new ledgers.
+A record's JSON consists mostly of names that every record repeats. With a dictionary of these names
+a body takes about a third of its size, and inflating it costs less than hashing and decoding it.
+The dictionary is stored in the database, so that a later version can use a better one for new
+ledgers.
 """
 
 import zlib
 from typing import Final
 
 LARGEST: Final = 64 * 2**20
-"""Bytes of a body; what claims to be larger was not written by us."""
+"""The size limit of a body in bytes; a larger one was not written by us."""
 
 _LEVEL: Final = 3
 _WINDOW: Final = -13  # raw deflate, 8 kB: the dictionary, and a record of some size
 _MEMORY: Final = 8
 
-# The likeliest stand last: deflate names what is near with fewer bits.
+# The likeliest come last: deflate encodes near matches with fewer bits.
 DICTIONARY: Final = (
     b'"unlisted":"subresource":"scale","status"'
     b'"actor_uid":"extra":{"authentication.kubernetes.io/credential-id":["X509SHA256='
@@ -50,7 +51,7 @@ DICTIONARY: Final = (
 
 
 class Bodies:
-    """Packs and unpacks with one dictionary."""
+    """Packs and unpacks bodies with one dictionary."""
 
     def __init__(self, dictionary: bytes) -> None:
         self._dictionary = dictionary
@@ -61,9 +62,9 @@ class Bodies:
         return packer.compress(body) + packer.flush()
 
     def unpack(self, stored: bytes) -> bytes:
-        """Return what *stored* was made of; what cannot be unpacked is returned as it is.
+        """Return the body that *stored* was packed from; other bytes are returned unchanged.
 
-        No digest is that of such bytes, so whoever verifies them finds out.
+        Such bytes do not match their digest, so verification finds them.
         """
         try:
             return zlib.decompressobj(_WINDOW, self._dictionary).decompress(stored, LARGEST)

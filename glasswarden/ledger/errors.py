@@ -1,20 +1,20 @@
-"""What can go wrong with a ledger, named for what the caller should do about it."""
+"""The errors of a ledger, named for what the caller should do about them."""
 
 
 class LedgerError(Exception):
-    """Anything that keeps a ledger from doing its work."""
+    """Base class of the ledger's errors."""
 
 
 class AddressInvalid(LedgerError):
-    """The ledger's address names no database that we know; correct the setting."""
+    """The ledger's address names no supported database; correct the setting."""
 
 
 class DriverMissing(LedgerError):
-    """The package that speaks to this database is not installed; install it."""
+    """The driver for this database is not installed; install it."""
 
 
 class LedgerMissing(LedgerError):
-    """There is no ledger at that address; correct it, or let a writer make one."""
+    """There is no ledger at that address; correct it, or run `glasswarden ledger migrate`."""
 
 
 class LedgerUnavailable(LedgerError):
@@ -22,23 +22,23 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerDamaged(LedgerUnavailable):
-    """The database is not as it was left; restore it from a copy."""
+    """The database is damaged; restore it from a copy."""
 
 
 class LedgerConflict(LedgerError):
-    """Another record stands in that place of the chain: somebody forged one of them."""
+    """Another record is in that place of the chain: one of them is forged."""
 
 
 class HoldAdded(LedgerError):
-    """A legal hold was put since the cut was planned; nothing was cut. Plan it again."""
+    """A legal hold was added since the pruning was planned; nothing was removed. Plan again."""
 
 
 class SpoolUnusable(LedgerError):
-    """No record can wait here: the spool is full, or cannot be written. The outage rules apply."""
+    """The spool is full or cannot be written; the policy's rules for an outage apply."""
 
 
 class SpoolDamaged(LedgerError):
-    """What waits here cannot be read back; keep the file for people, and begin another chain."""
+    """The spool cannot be read back; keep the file for inspection, and begin another chain."""
 
 
 class MigrationNeeded(LedgerError):
@@ -50,7 +50,7 @@ class LaterTables(MigrationNeeded):
 
 
 class RecordMalformed(LedgerError):
-    """What is stored is no record."""
+    """The stored bytes are not a record."""
 
 
 class KeyUnusable(LedgerError):

@@ -1,4 +1,4 @@
-"""Folders whose names outlive a power cut: a file is on the disk only when its folder says so."""
+"""Folders whose entries survive a power failure: a new entry is synced with its folder."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""The keys of a ledger: one that signs checkpoints, and those that mask values.
-
-The masking keys as files of a folder.
-"""
+"""The keys of a ledger: one that signs checkpoints, and those that mask values."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +11,7 @@ from glasswarden.ledger.errors import KeyUnusable
 from glasswarden.ledger.masking import Masks
 
 PREFIX: Final = "ledger-mask"
-"""How the keys' files are called; an old key stays as long as records are masked with it."""
+"""The prefix of the keys' files; an old key is kept as long as records are masked with it."""
 
 
 def open_masks(folder: Path) -> Masks:
@@ -29,7 +26,7 @@ def open_masks(folder: Path) -> Masks:
 
 
 def make_mask(folder: Path, now: datetime) -> None:
-    """Make a masking key in *folder* that serves from *now* on, if there is none."""
+    """Create a masking key in *folder* that is active from *now* on, if there is none."""
     try:
         if not read_ring(folder, PREFIX):
             new_key(folder, PREFIX, now)
@@ -39,7 +36,7 @@ def make_mask(folder: Path, now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What a writer of records needs."""
+    """The keys of a process that writes records."""
 
     signer: Signer
     masks: Masks
@@ -51,6 +48,6 @@ def open_keys(folder: Path) -> Keys:
 
 
 def make_keys(folder: Path, now: datetime) -> None:
-    """Make those keys in *folder* that are missing. One process does this, before others read."""
+    """Create the missing keys in *folder*. One process does this, before others read."""
     make_signer(folder)
     make_mask(folder, now)

@@ -1,15 +1,15 @@
-"""What a ledger does, whichever database keeps it. One contract test holds every driver to this."""
+"""The ledger protocol. One contract test suite verifies every driver against it."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from glasswarden.ledger.query import Indexed, Question
+from glasswarden.ledger.query import IndexedColumns, Question
 from glasswarden.ledger.record import Attempt, Head, Record
 
 
 class Row(Protocol):
-    """A record exactly as the database holds it, trusted in nothing: for `fsck` and `export`."""
+    """A record exactly as the database holds it, not verified: for `fsck` and `export`."""
 
     @property
     def body(self) -> bytes:
@@ -17,22 +17,22 @@ class Row(Protocol):
 
     @property
     def digest(self) -> str:
-        """What is said to be their digest."""
+        """The stored digest."""
 
     @property
     def signature(self) -> str:
-        """What is said to be the signature over it."""
+        """The stored signature."""
 
     @property
-    def columns(self) -> Indexed:
-        """What it can be found by, but for `fields`."""
+    def columns(self) -> IndexedColumns:
+        """Its indexed columns, without `fields`."""
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The paths it can be found by, sorted."""
+        """Its indexed paths, sorted."""
 
     def matches(self, attempt: Attempt) -> bool:
-        """Tell whether `columns` and `fields` are those of *attempt*."""
+        """Return whether `columns` and `fields` are those of *attempt*."""
 
 
 class LegalHold(NamedTuple):
@@ -50,16 +50,16 @@ class Ledger(Protocol):
     def append(self, records: Sequence[Record]) -> None:
         """Store *records*, all or none; when this returns they are on the disk.
 
-        What is there already is passed over, so that a delivery can be repeated; another record in
-        the same place of a chain raises `LedgerConflict`, a database out of reach
+        Records that are there already are skipped, so that a delivery can be repeated. Another
+        record in the same place of a chain raises `LedgerConflict`, an unavailable database
         `LedgerUnavailable`.
         """
 
     def ask(self, question: Question) -> list[Record]:
         """Return the records that *question* wants, newest first, no more than its limit."""
 
-    def found(self, question: Question) -> list[Row]:
-        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+    def find_rows(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` returns; an unreadable one does not hide the others."""
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first.
@@ -70,38 +70,38 @@ class Ledger(Protocol):
         """
 
     def gaps(self, cluster: str) -> list[Record]:
-        """Return what says that writes to *cluster* went unrecorded, newest first."""
+        """Return the gaps: records of writes to *cluster* that went unrecorded, newest first."""
 
     def heads(self) -> list[Head]:
         """Return the end of every chain."""
 
-    def unwitnessed(self) -> list[Head]:
+    def unwitnessed_heads(self) -> list[Head]:
         """Return the ends of chains that moved since an `Opened` last named them."""
 
-    def witnessed(self) -> dict[str, int]:
+    def witnessed_places(self) -> dict[str, int]:
         """Return how far each chain was named by an `Opened`, as the database's own list says."""
 
     def unwitness(self, writer: str, through: int) -> None:
-        """Have the chain named again behind *through*: what named it farther on is gone."""
+        """Mark the chain as witnessed up to *through* only: what named it further was removed."""
 
     def writers(self) -> list[str]:
-        """Return whose records there are, sorted: asked of the records, not of any list."""
+        """Return the writers of all records, sorted: by the records, not by the list of chains."""
 
-    def signed(self) -> Iterator[Row]:
+    def signed_rows(self) -> Iterator[Row]:
         """Yield the rows that carry a signature by id, oldest first; there are few."""
 
     def rows(
         self, writer: str, after: int | None = None, through: int | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of one chain in order of sequence, from behind *after*, up to *through*.
+        """Yield the rows of one chain by sequence, after *after*, up to *through*.
 
-        Without them all: also those in places that no chain has, below 1.
+        Without bounds all rows, also those in places that no chain has, below 1.
         """
 
     def find(self, record_id: str) -> Row | None:
         """Return the row with this id."""
 
-    def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
+    def rows_since(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""
 
     def remove(
@@ -113,20 +113,20 @@ class Ledger(Protocol):
         *,
         held: Collection[str] = (),
     ) -> None:
-        """Cut a chain's places up to *through* but those in *keep*; store *stone*, all at once.
+        """Remove a chain's places up to *through* except those in *keep*; store *stone*; atomic.
 
-        Raises `HoldAdded` where a ticket is under legal hold that is not in *held*: whoever chose
-        what to keep did not know of it.
+        Raises `HoldAdded` if a ticket is under a legal hold that is not in *held*: the choice of
+        what to keep did not consider it.
         """
 
     def holds(self) -> list[LegalHold]:
         """Return the legal holds in force, oldest first."""
 
     def hold(self, hold: LegalHold) -> None:
-        """Put a legal hold on a ticket; one that is there stays as it is."""
+        """Place a legal hold on a ticket; an existing one stays as it is."""
 
     def release(self, ticket: str) -> bool:
-        """Lift the hold on *ticket*; tell whether there was one."""
+        """Release the hold on *ticket*; return whether there was one."""
 
     def close(self) -> None:
-        """Give the database back."""
+        """Close the connection to the database."""

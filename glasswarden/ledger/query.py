@@ -1,6 +1,6 @@
-"""What a ledger can be asked, and which columns answer it.
+"""Questions to a ledger, and the indexed columns that answer them.
 
-Both databases index the same things about a record, each in its own way.
+Both databases index the same columns of a record, each in its own way.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _SURELY_SHORT: Final = LONGEST // 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Which records are wanted, newest first; what is left out does not matter."""
+    """A filter on records, answered newest first; an omitted field matches everything."""
 
     cluster: str | None = None
     group: str | None = None
@@ -30,7 +30,7 @@ class Question:
     """With `kind` and `namespace`: one object. An empty text counts: the core group."""
 
     field: str | None = None
-    """A field's path, or what stands above it: `/spec/template` finds changes below it too."""
+    """A field's path, or a path above it: `/spec/template` finds changes below it too."""
 
     actor: str | None = None
     ticket: str | None = None
@@ -39,7 +39,7 @@ class Question:
     app_namespace: str | None = None
     grant: str | None = None
     granted: bool = False
-    """Only what asked for, used or ended a grant."""
+    """Only attempts that requested, used or ended a grant."""
 
     verdict: str | None = None
     since: datetime | None = None
@@ -49,7 +49,7 @@ class Question:
     """The latest time, not included."""
 
     before: str | None = None
-    """The last id of the page before: only what is older is wanted."""
+    """The last id of the previous page: only older records match."""
 
     limit: int = 100
 
@@ -57,13 +57,13 @@ class Question:
     def columns(self) -> dict[str, str]:
         """What columns must hold, by their names."""
         asked = {name: getattr(self, name) for name in _EQUAL}
-        return {name: searchable(text) for name, text in asked.items() if text is not None}
+        return {name: searchable_form(text) for name, text in asked.items() if text is not None}
 
     def wants(self, entry: AnyEntry) -> bool:
-        """Tell whether *entry* is an answer, on whatever page."""
+        """Return whether *entry* matches, on any page."""
         if not isinstance(entry, Attempt):
             return False
-        columns = indexed(entry)
+        columns = columns_of(entry)
         return (
             all(getattr(columns, name) == text for name, text in self.columns.items())
             and (not self.granted or entry.grant != "")
@@ -91,8 +91,8 @@ _EQUAL: Final = (
 )
 
 
-class Indexed(NamedTuple):
-    """What is known about a record beside its bytes, so that questions need not read those."""
+class IndexedColumns(NamedTuple):
+    """The columns of a record that are indexed, so that questions need not read its bytes."""
 
     id: str
     time: datetime
@@ -115,46 +115,50 @@ class Indexed(NamedTuple):
     grant_expires: datetime | None = None
 
 
-def indexed(entry: AnyEntry) -> Indexed:
-    """Return the columns of *entry*; what is no attempt has little to be found by."""
+def columns_of(entry: AnyEntry) -> IndexedColumns:
+    """Return the columns of *entry*; an entry that is not an attempt has few."""
     if isinstance(entry, Attempt):
-        return Indexed._make((entry.id, entry.time, *plain_columns(entry), entry.grant_expires))
+        return IndexedColumns._make(
+            (entry.id, entry.time, *plain_columns_of(entry), entry.grant_expires)
+        )
     tag = entry.type if isinstance(entry, Foreign) else str(entry.__struct_config__.tag)
-    cluster = searchable(entry.cluster)
-    return Indexed(entry.id, entry.time, entry.writer, entry.sequence, searchable(tag), cluster)
+    cluster = searchable_form(entry.cluster)
+    return IndexedColumns(
+        entry.id, entry.time, entry.writer, entry.sequence, searchable_form(tag), cluster
+    )
 
 
-def plain_columns(attempt: Attempt) -> tuple[str | int, ...]:
-    """Return the columns of *attempt* without its id and the moments, in their order.
+def plain_columns_of(attempt: Attempt) -> tuple[str | int, ...]:
+    """Return the columns of *attempt* without its id and times, in their order.
 
-    Those every database keeps in its own way, these as they are.
+    Each database stores ids and times in its own way, the others as they are.
     """
-    return (attempt.writer, attempt.sequence, "attempt", *_searchable(_texts_of(attempt)))
+    return (attempt.writer, attempt.sequence, "attempt", *_searchable_forms(_texts_of(attempt)))
 
 
 # In one step, since every record that is stored or verified goes through here.
-_texts_of: Final = attrgetter(*Indexed._fields[Indexed._fields.index("cluster") : -1])
+_texts_of: Final = attrgetter(*IndexedColumns._fields[IndexedColumns._fields.index("cluster") : -1])
 
 
-def _searchable(texts: Sequence[str]) -> Sequence[str]:
+def _searchable_forms(texts: Sequence[str]) -> Sequence[str]:
     whole = "".join(texts)
     if len(whole) <= _SURELY_SHORT and "\0" not in whole:
         return texts
-    return [searchable(text) for text in texts]
+    return [searchable_form(text) for text in texts]
 
 
 def fields_of(entry: AnyEntry) -> tuple[str, ...]:
-    """Return the paths that *entry* can be found by: those that it changed, each once, sorted."""
+    """Return the indexed paths of *entry*: those that it changed, each once, sorted."""
     if not isinstance(entry, Attempt):
         return ()
-    return tuple(sorted({*_searchable([change.path for change in entry.changes])}))
+    return tuple(sorted({*_searchable_forms([change.path for change in entry.changes])}))
 
 
-def searchable(text: str) -> str:
-    """Return *text* as it is indexed and asked for; a record's body has it unchanged.
+def searchable_form(text: str) -> str:
+    """Return *text* as it is indexed and searched for; a record's body has it unchanged.
 
-    PostgreSQL's text cannot hold U+0000, and no index takes a text of any length: of one that is
-    too long the beginning stays, with a digest that keeps it apart from others that begin alike.
+    PostgreSQL's text cannot hold U+0000, and an index limits the length of a text: a longer one is
+    cut, with a digest that distinguishes it from others with the same beginning.
     """
     if len(text) <= _SURELY_SHORT and "\0" not in text:
         return text
@@ -166,10 +170,10 @@ def searchable(text: str) -> str:
 
 
 def is_within(path: str, field: str) -> bool:
-    """Tell whether *path* is *field* or stands below it."""
-    return path == (asked := searchable(field)) or path.startswith(starts_below(asked))
+    """Return whether *path* is *field* or below it."""
+    return path == (asked := searchable_form(field)) or path.startswith(prefixes_below(asked))
 
 
-def starts_below(path: str) -> tuple[str, ...]:
-    """Return how the paths below *path* begin: its fields', and its items'."""
+def prefixes_below(path: str) -> tuple[str, ...]:
+    """Return the prefixes of the paths below *path*: of its fields, and of its items."""
     return ("/",) if path == "/" else (f"{path}/", f"{path}[")

@@ -1,10 +1,10 @@
-"""One record: something that happened, and its place in the hash chain of whoever recorded it.
+"""One record: an event, and its place in the hash chain of the process that recorded it.
 
-A record is kept as bytes: JSON with the keys in byte order, no white space, UTF-8, fields at their
-default left out. Its digest is SHA-256 of exactly these bytes, in hexadecimal. `prev`, the digest
-of the record before, stands inside them, so each digest vouches for everything that its writer
-recorded until then. Verification hashes the bytes as they were stored and never encodes anything
-again: it does not depend on the version of the program.
+A record is stored as bytes: JSON with the keys in byte order, no white space, UTF-8, fields at
+their default omitted. Its digest is the SHA-256 of exactly these bytes, in hexadecimal. The bytes
+include `prev`, the digest of the previous record, so each digest covers everything that its writer
+recorded before. Verification hashes the stored bytes and never encodes a record again: it does not
+depend on the version of the program.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ import msgspec
 from glasswarden.ledger.errors import RecordMalformed
 
 FORMAT: Final = 1
-"""Counts up when a field changes its meaning; fields that are only added leave it alone."""
+"""Incremented when a field changes its meaning; not when fields are added."""
 
 GENESIS: Final = "0" * 64
 """`prev` of a chain's first record."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What every record says, whatever it is about."""
+    """The fields of every record."""
 
     format: int
     id: str
@@ -43,7 +43,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """What is kept of a value that is too large: enough to recognise it."""
+    """What is stored of a value that is too large: enough to compare it."""
 
     length: int
     """Bytes of its canonical JSON."""
@@ -54,7 +54,7 @@ class Cut(msgspec.Struct, frozen=True):
 class ChangedField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One field of a write.
 
-    A value stands here plainly, masked or cut; where none of these is, there was no value.
+    A value is stored plainly, masked or cut; without any of these there was no value.
     """
 
     path: str
@@ -62,7 +62,7 @@ class ChangedField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     old: Any = msgspec.UNSET
     new: Any = msgspec.UNSET
     old_masked: str = ""
-    """`KEY-ID:HMAC` of a value that is nobody's business: equal values can still be told."""
+    """`KEY-ID:HMAC` of a sensitive value: equal values can still be recognised."""
 
     new_masked: str = ""
     old_cut: Cut | None = None
@@ -70,7 +70,7 @@ class ChangedField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Attempt(Entry, frozen=True, kw_only=True, tag_field="type", tag="attempt"):
-    """Somebody's write as it was decided. Whether it was stored afterwards is not known here."""
+    """A write as it was decided. Whether it was stored afterwards is not known here."""
 
     verdict: str
     clause: str
@@ -82,14 +82,14 @@ class Attempt(Entry, frozen=True, kw_only=True, tag_field="type", tag="attempt")
     actor_uid: str = ""
     groups: tuple[str, ...] = ()
     extra: dict[str, tuple[str, ...]] = {}
-    """What the authenticator said beyond that: a credential's id, the pod that a token is of."""
+    """Further data of the authenticator: a credential's id, the pod that a token belongs to."""
 
     manager: str = ""
     manager_operation: str = ""
     """`Apply` or `Update`."""
 
     inferred_verb: str = ""
-    """What the person typed, as far as the manager lets on: `edit`, `scale`. A hint."""
+    """The command of the person, inferred from the manager: `edit`, `scale`. A hint."""
 
     operation: str = ""
     group: str = ""
@@ -114,7 +114,7 @@ class Attempt(Entry, frozen=True, kw_only=True, tag_field="type", tag="attempt")
     """How many changes there were beyond those in `changes`."""
 
     fingerprint: str = ""
-    """Alike for the attempts of one write: the API server may ask more than once about it."""
+    """Equal for the attempts of one write: the API server may send several requests for it."""
 
     grant: str = ""
     grant_act: str = ""
@@ -123,7 +123,7 @@ class Attempt(Entry, frozen=True, kw_only=True, tag_field="type", tag="attempt")
     grant_rule: str = ""
     grant_expires: datetime | None = None
     grantee: str = ""
-    """Who was granted; the actor may be an approver, or share in the grant."""
+    """Who received the grant; the actor may be an approver, or share the grant."""
 
     approver: str = ""
     ticket: str = ""
@@ -140,23 +140,23 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Opened(Entry, frozen=True, kw_only=True, tag_field="type", tag="opened"):
-    """A chain begins. Signed.
+    """The beginning of a chain. Signed.
 
     It names the ends of the other chains that moved since they were last witnessed: none of them
-    can lose its tail, or vanish, unnoticed.
+    can lose its tail, or disappear, unnoticed.
     """
 
     program: str
     """Name and version of the program that writes."""
 
     public_key: str
-    """Whose signature it is: Ed25519, raw, base64."""
+    """The key of the signature: Ed25519, raw, base64."""
 
     heads: tuple[Head, ...] = ()
 
 
 class Closed(Entry, frozen=True, kw_only=True, tag_field="type", tag="closed"):
-    """A chain ends as it should. Signed. What was killed has no such record."""
+    """The regular end of a chain. Signed. A process that was killed leaves no such record."""
 
     public_key: str
 
@@ -167,22 +167,22 @@ class Gap(Entry, frozen=True, kw_only=True, tag_field="type", tag="gap"):
     since: datetime
     until: datetime
     count: int
-    """How many were allowed, as the policy said."""
+    """How many were allowed, according to the policy."""
 
     why: str
     refused: int = 0
-    """How many were not."""
+    """How many were denied."""
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A record that stayed behind where others around it were pruned."""
+    """A record that was kept where others around it were pruned."""
 
     sequence: int
     digest: str
 
 
 class Tombstone(Entry, frozen=True, kw_only=True, tag_field="type", tag="tombstone"):
-    """The beginning of a chain was pruned. Signed, so that the rest still follows something."""
+    """The beginning of a chain was pruned. Signed, so that the rest can still be verified."""
 
     public_key: str
     chain: str
@@ -195,20 +195,20 @@ class Tombstone(Entry, frozen=True, kw_only=True, tag_field="type", tag="tombsto
     """The digest at that place: `prev` of what is left."""
 
     count: int
-    """How many records went."""
+    """How many records were removed."""
 
     sum: str
-    """SHA-256 over the digests of what went, in order: a copy can be shown to be whole."""
+    """SHA-256 over the digests of the removed records, in order: verifies a copy of them."""
 
     kept: tuple[Kept, ...] = ()
-    """What stayed, and why the chain still has it: a legal hold, or a tombstone in force."""
+    """The records that were kept, for a legal hold or as a tombstone in force."""
 
     before: datetime | None = None
-    """Everything that went is older than this."""
+    """Everything that was removed is older than this."""
 
 
 class Held(Entry, frozen=True, kw_only=True, tag_field="type", tag="held"):
-    """Somebody put a legal hold on a ticket's records, or lifted it. Signed."""
+    """A legal hold on a ticket's records was placed or released. Signed."""
 
     public_key: str
     ticket: str
@@ -219,13 +219,13 @@ class Held(Entry, frozen=True, kw_only=True, tag_field="type", tag="held"):
 
 
 class Foreign(Entry, frozen=True, kw_only=True):
-    """A kind of record that a later version wrote: only what all records say can be read."""
+    """A kind of record that a later version wrote: only the fields of every record are read."""
 
     type: str
 
 
 class Damaged(Entry, frozen=True, kw_only=True):
-    """What stands in a record's place and cannot be read; the rest is what the database says."""
+    """A record that cannot be read; its fields are those of the database's columns."""
 
     why: str
 
@@ -246,12 +246,12 @@ class Record:
 
     @property
     def is_later(self) -> bool:
-        """Whether a later version of the program wrote it, and may mean more than is read here."""
+        """Whether a later version of the program wrote it, with a meaning unknown here."""
         return is_later(self.entry)
 
 
 def is_later(entry: AnyEntry) -> bool:
-    """Tell whether a later version of the program wrote *entry*."""
+    """Return whether a later version of the program wrote *entry*."""
     return entry.format > FORMAT or isinstance(entry, Foreign)
 
 
@@ -278,19 +278,19 @@ def seal(entry: AnyEntry, writer: str, sequence: int, prev: str) -> Record:
 
 
 def read_record(body: bytes, digest: str, signature: str = "") -> Record:
-    """Return what was stored. Whether the digest is that of *body* is for `fsck` to say."""
+    """Return the stored record. `fsck` verifies that the digest is that of *body*."""
     return Record(read_entry(body, digest), body, digest, signature)
 
 
 def read_entry(body: bytes, digest: str) -> AnyEntry:
-    """Return what the record in *body* says, or raise `RecordMalformed`, which names *digest*."""
+    """Return the entry in *body*, or raise `RecordMalformed`, which names *digest*."""
     try:
-        return _entry(body)
+        return _decode_entry(body)
     except msgspec.MsgspecError as error:
         raise RecordMalformed(f"the record with digest {digest} cannot be read: {error}") from error
 
 
-def _entry(body: bytes) -> AnyEntry:
+def _decode_entry(body: bytes) -> AnyEntry:
     try:
         entry: AnyEntry = _decoder.decode(body)
     except msgspec.ValidationError:

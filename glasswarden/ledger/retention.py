@@ -1,11 +1,9 @@
-"""Retention: the old beginnings of chains go, and a signed tombstone says what went.
+"""Retention: removes the oldest records of each chain, except those under a legal hold.
 
-Nothing is cut that does not verify: a tombstone over an edited record would bury the edit.
-
-Legal holds: put and lifted by somebody, for a reason, with a signed record of each act.
-
-The record comes first: what is in force without one, or not in force in spite of one, is found by
-fsck, and mended by repeating the command.
+A signed tombstone describes what was removed. A chain that does not verify is not pruned, because a
+tombstone over an edited record would hide the edit. Placing and releasing a legal hold stores a
+signed record first: a hold that is in force without a record, or recorded without being in force,
+is found by fsck and corrected by repeating the command.
 """
 
 import hashlib
@@ -14,19 +12,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from glasswarden.ledger.chain import Clerk
+from glasswarden.ledger.chain import MaintenanceWriter
 from glasswarden.ledger.errors import HoldAdded
 from glasswarden.ledger.fsck.chain import ChainCheck
 from glasswarden.ledger.fsck.findings import Finding
-from glasswarden.ledger.fsck.trust import Testimony, Trust, heard_in
+from glasswarden.ledger.fsck.trust import Testimony, Trust, collect_testimony
 from glasswarden.ledger.ledger import Ledger, LegalHold, Row
-from glasswarden.ledger.query import searchable
+from glasswarden.ledger.query import searchable_form
 from glasswarden.ledger.record import Held, Kept, Tombstone
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What goes from one chain."""
+    """What is removed from one chain."""
 
     chain: str
     through: int
@@ -37,59 +35,59 @@ class Pruning:
 
 
 def prune(
-    ledger: Ledger, before: datetime, trust: Trust, clerk: Clerk | None
+    ledger: Ledger, before: datetime, trust: Trust, maintenance: MaintenanceWriter | None
 ) -> Iterator[Pruning | Finding]:
-    """Cut every chain's longest prefix that is older than *before*; yield what went.
+    """Remove every chain's longest prefix that is older than *before*; yield what was removed.
 
-    Each chain is cut in a transaction of its own, with its tombstone. Where a chain does not
-    verify, what is wrong is yielded instead, and nothing is cut from it. Without a *clerk*, nothing
-    is cut at all.
+    Each chain is pruned in its own transaction, with its tombstone. If a chain does not verify,
+    its findings are yielded instead, and nothing is removed from it. Without a *maintenance*
+    writer nothing is removed at all.
     """
-    testimony = heard_in(ledger.signed(), trust)
+    testimony = collect_testimony(ledger.signed_rows(), trust)
     for chain in ledger.writers():
-        done = _pruned(ledger, chain, before, trust, testimony, clerk)
+        done = _prune_chain(ledger, chain, before, trust, testimony, maintenance)
         yield from [done] if isinstance(done, Pruning) else done
-    if clerk is not None:
+    if maintenance is not None:
         _name_again(ledger, trust)
 
 
-def _pruned(
+def _prune_chain(
     ledger: Ledger,
     chain: str,
     before: datetime,
     trust: Trust,
     testimony: Testimony,
-    clerk: Clerk | None,
+    maintenance: MaintenanceWriter | None,
 ) -> Pruning | list[Finding]:
-    """Cut one chain; return what went, or what is wrong with it."""
+    """Prune one chain; return what was removed, or what is wrong with it."""
     claims, stone = testimony.claims.get(chain, ()), testimony.stones.get(chain)
     while True:
-        # A hold that was lifted in the database alone is in force; so is one of this very moment.
+        # A hold that was released in the database alone is still in force; so is a new one.
         held = testimony.held.union(hold.ticket for hold in ledger.holds())
         check = ChainCheck(chain, trust, claims, stone)
-        planned = _plan(check, _older(ledger, chain, before), _stays(held, testimony))
-        if clerk is None or not isinstance(planned, Pruning):
+        planned = _plan(check, _older_rows(ledger, chain, before), _new_keep_rule(held, testimony))
+        if maintenance is None or not isinstance(planned, Pruning):
             return planned
-        with suppress(HoldAdded):  # by somebody, meanwhile: it is planned again
-            _cut(ledger, planned, before, clerk, held)
+        with suppress(HoldAdded):  # meanwhile: plan again
+            _cut(ledger, planned, before, maintenance, held)
             return planned
 
 
-def _older(ledger: Ledger, chain: str, before: datetime) -> Iterator[Row]:
+def _older_rows(ledger: Ledger, chain: str, before: datetime) -> Iterator[Row]:
     for row in ledger.rows(chain):
         if row.columns.time >= before:
             return
         yield row
 
 
-def _stays(held: frozenset[str], testimony: Testimony) -> Callable[[Row], bool]:
-    """Return what tells whether a row must stay, however old.
+def _new_keep_rule(held: frozenset[str], testimony: Testimony) -> Callable[[Row], bool]:
+    """Return the rule for rows that are kept, however old.
 
-    What belongs to a ticket under legal hold; the acts of holding; and tombstones in force, which
-    the rest of their chains hangs on.
+    These are the records of a ticket under a legal hold, the records of the holds, and tombstones
+    in force, which the rest of their chains depends on.
     """
     in_force = {stone.id for stone in testimony.stones.values()}
-    tickets = frozenset(map(searchable, held))
+    tickets = frozenset(map(searchable_form, held))
 
     def stays(row: Row) -> bool:
         columns = row.columns
@@ -101,17 +99,17 @@ def _stays(held: frozenset[str], testimony: Testimony) -> Callable[[Row], bool]:
 def _plan(
     check: ChainCheck, rows: Iterable[Row], stays: Callable[[Row], bool]
 ) -> Pruning | list[Finding]:
-    """Return what can go of *rows*, or what is wrong with them; nothing where nothing can go."""
+    """Return what can be removed of *rows*, or what is wrong with them; empty if nothing can."""
     total, count, kept = hashlib.sha256(), 0, []
     for row in rows:
-        if found := check.see(row):
+        if found := check.check_row(row):
             return found
         if stays(row):
             kept.append(Kept(row.columns.sequence, row.digest))
         else:
             total.update(bytes.fromhex(row.digest))
             count += 1
-    if found := check.lost():
+    if found := check.find_lost():
         return found
     if not count:
         return []
@@ -120,9 +118,13 @@ def _plan(
 
 
 def _cut(
-    ledger: Ledger, planned: Pruning, before: datetime, clerk: Clerk, held: frozenset[str]
+    ledger: Ledger,
+    planned: Pruning,
+    before: datetime,
+    maintenance: MaintenanceWriter,
+    held: frozenset[str],
 ) -> None:
-    stone = clerk.signed(
+    stone = maintenance.sign_act(
         Tombstone,
         chain=planned.chain,
         through=planned.through,
@@ -134,42 +136,50 @@ def _cut(
     )
     kept = [kept.sequence for kept in planned.kept]
     ledger.remove(planned.chain, planned.through, kept, stone, held=held)
-    clerk.stored(stone)
+    maintenance.advance(stone)
 
 
 def _name_again(ledger: Ledger, trust: Trust) -> None:
-    """Have the next opening name the chains whose last mention went with what was cut."""
-    # Where clocks differ, an opening may be old enough to go, and what it named may not.
-    witnessed, testimony = ledger.witnessed(), heard_in(ledger.signed(), trust)
+    """Have the next opening name the chains whose last mention was removed."""
+    # Where clocks differ, an opening may be old enough to be removed, and what it named not.
+    witnessed, testimony = ledger.witnessed_places(), collect_testimony(ledger.signed_rows(), trust)
     for chain, place in witnessed.items():
-        if place > (reach := testimony.reach(chain)):
+        if place > (reach := testimony.reach_of(chain)):
             ledger.unwitness(chain, reach)
 
 
-def put_hold(ledger: Ledger, hold: LegalHold, clerk: Clerk) -> bool:
-    """Keep what belongs to a ticket; tell whether that is new."""
-    if _held(ledger, hold.ticket):
+def place_hold(ledger: Ledger, hold: LegalHold, maintenance: MaintenanceWriter) -> bool:
+    """Place a legal hold on a ticket; return whether it is new."""
+    if _is_held(ledger, hold.ticket):
         return False
-    _record(ledger, clerk, hold.ticket, hold.by, hold.why, in_force=True)
+    _record_hold(ledger, maintenance, hold.ticket, hold.by, hold.why, in_force=True)
     ledger.hold(hold)
     return True
 
 
-def lift_hold(ledger: Ledger, ticket: str, by: str, why: str, clerk: Clerk) -> bool:
-    """Let what belongs to *ticket* be pruned again; tell whether it was held."""
-    if not _held(ledger, ticket):
+def release_hold(
+    ledger: Ledger, ticket: str, by: str, why: str, maintenance: MaintenanceWriter
+) -> bool:
+    """Release the legal hold on *ticket*; return whether there was one."""
+    if not _is_held(ledger, ticket):
         return False
-    _record(ledger, clerk, ticket, by, why, in_force=False)
+    _record_hold(ledger, maintenance, ticket, by, why, in_force=False)
     return ledger.release(ticket)
 
 
-def _held(ledger: Ledger, ticket: str) -> bool:
+def _is_held(ledger: Ledger, ticket: str) -> bool:
     return any(hold.ticket == ticket for hold in ledger.holds())
 
 
-def _record(
-    ledger: Ledger, clerk: Clerk, ticket: str, by: str, why: str, *, in_force: bool
+def _record_hold(
+    ledger: Ledger,
+    maintenance: MaintenanceWriter,
+    ticket: str,
+    by: str,
+    why: str,
+    *,
+    in_force: bool,
 ) -> None:
-    record = clerk.signed(Held, ticket=ticket, by=by, why=why, in_force=in_force)
+    record = maintenance.sign_act(Held, ticket=ticket, by=by, why=why, in_force=in_force)
     ledger.append([record])
-    clerk.stored(record)
+    maintenance.advance(record)

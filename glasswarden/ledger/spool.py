@@ -1,18 +1,17 @@
-"""Where records wait while the database is away: files that are synced before anything is answered.
+"""The spool: synced files for records that cannot be delivered while the database is unavailable.
 
-A chain's records stand in one file of their own, as `lines`, in order. Whoever writes or delivers a
-file holds its lock, which the kernel gives back when that process ends, however it ends: what a
-killed process leaves is delivered by the next one that looks. Delivering again is harmless, for a
-ledger passes over what it has; so nothing but the file's end is ever changed, and a file goes when
+Each chain has its own file, with one record per line, in order. The process that writes or delivers
+a file holds its lock, which the kernel releases when that process ends for any reason: the next
+process delivers what a killed one left. Repeating a delivery is harmless, because a ledger skips
+the records that it has; therefore only the end of a file ever changes, and a file is removed once
 all of it was delivered.
 
-Records as lines of text: how they are spooled, exported and imported.
-
-A line is a JSON object, `{"digest":"…","record":{…},"signature":"…"}`, without the signature where
-there is none, and ends with a line feed. The record stands in it byte for byte as it was sealed,
-from the place `BEGIN` on, so that another program can cut it out and hash it without a parser:
-a line that ends in `"}` has a signature, and the record ends before the last `,"signature":"`; in
-any other the record ends before the last `}`.
+The same lines are used for export and import. A line is a JSON object,
+`{"digest":"…","record":{…},"signature":"…"}`, without the signature where there is none, and ends
+with a line feed. It contains the record byte for byte as it was sealed, from the offset `BEGIN` on,
+so that another program can cut it out and hash it without a parser: a line that ends in `"}` has a
+signature, and the record ends before the last `,"signature":"`; in any other line the record ends
+before the last `}`.
 """
 
 import fcntl
@@ -39,7 +38,7 @@ _SIGNATURE: Final = re.compile(rb',"signature":"([A-Za-z0-9+/]+=*)"')
 
 
 def line_of(record: Record) -> bytes:
-    """Return *record* as a line; raise `RecordMalformed` where nobody could read it back."""
+    """Return *record* as a line; raise `RecordMalformed` if it could not be read back."""
     if not (
         record.body.startswith(b"{")
         and b"\n" not in record.body
@@ -54,29 +53,29 @@ def line_of(record: Record) -> bytes:
 def parse_line(line: bytes) -> Record:
     """Return the record in *line*, or raise `RecordMalformed`.
 
-    Whether the digest is that of the record is for the caller to ask.
+    The caller verifies that the digest is that of the record.
     """
     head, text = _HEAD.match(line), line.removesuffix(b"\n")
     if head is None or not text.endswith(b"}"):
-        raise RecordMalformed(f"not a record's line: {_excerpt(line)}")
+        raise RecordMalformed(f"not a record's line: {_excerpt_of(line)}")
     end, signature = len(text) - 1, ""
     if text.endswith(b'"}'):
         end = text.rfind(b',"signature":"')
         found = _SIGNATURE.fullmatch(text, end, len(text) - 1) if end > BEGIN else None
         if found is None:
-            raise RecordMalformed(f"not a record's line: {_excerpt(line)}")
+            raise RecordMalformed(f"not a record's line: {_excerpt_of(line)}")
         signature = found[1].decode()
     return read_record(text[BEGIN:end], head[1].decode(), signature)
 
 
-def _excerpt(line: bytes) -> str:
-    """Return enough of *line* to find it by: its digest, where it has one, and no values."""
+def _excerpt_of(line: bytes) -> str:
+    """Return enough of *line* to find it: its digest, if it has one, and no values."""
     return repr(line[:BEGIN].decode("ascii", "replace"))
 
 
 SUFFIX: Final = ".jsonl"
 DAMAGED: Final = ".damaged"
-"""What is put aside has this at the end of its name: `ledger import` can read it, line by line."""
+"""The suffix of a file that was put aside: `ledger import` can read it, line by line."""
 
 _CHUNK: Final = 1 << 20
 
@@ -86,7 +85,7 @@ class Batch(NamedTuple):
 
     records: list[Record]
     end: int
-    """Where the file goes on behind them."""
+    """The offset behind them in the file."""
 
 
 class Spool:
@@ -97,25 +96,25 @@ class Spool:
         self._limit = limit
         self._file = -1
         self._end = 0
-        """So many bytes are whole lines, and synced."""
+        """How many bytes are whole lines, and synced."""
 
         self._delivered = 0
         self._unclean = False
-        """Whether a write failed that may have left something behind the end."""
+        """Whether a failed write may have left bytes behind the end."""
 
         self.count = 0
         """How many records wait."""
 
         self._oldest: datetime | None = None
         self.torn = 0
-        """Bytes at the end that were never written whole, and so never acknowledged."""
+        """Bytes at the end that were not written completely, and so never acknowledged."""
 
         self.damaged = False
-        """Whether there are records behind what cannot be read: those were acknowledged once."""
+        """Whether records follow what cannot be read: those were acknowledged."""
 
     @classmethod
     def adopt(cls, path: Path, file: int) -> Self:
-        """Return what a process that is gone left at *path*, which is open and locked as *file*.
+        """Return the spool that an ended process left at *path*, open and locked as *file*.
 
         Every record before the first line that is not whole can be delivered.
         """
@@ -125,12 +124,12 @@ class Spool:
             with open(file, "rb", closefd=False) as lines:
                 for line in lines:
                     spool._look_at(line)
-        except OSError:  # a broken disk: what is behind this may be records too
+        except OSError:  # a broken disk: records may follow
             spool.damaged = True
         return spool
 
     def _look_at(self, line: bytes) -> None:
-        record = _sound(line)
+        record = _read_sound(line)
         if record is not None and not self.torn:
             self._end += len(line)
             self.count += 1
@@ -150,9 +149,9 @@ class Spool:
         return self._oldest
 
     def append(self, records: Sequence[Record]) -> None:
-        """Put *records* behind what waits; when this returns they are on the disk, all of them.
+        """Append *records*; when this returns all of them are on the disk.
 
-        Raises `SpoolUnusable`, and then none of them is there.
+        On `SpoolUnusable` none of them is stored.
         """
         lines = b"".join(map(line_of, records))
         if self._end + len(lines) > self._limit:
@@ -170,7 +169,7 @@ class Spool:
         if self._file >= 0:
             return
         make_folder(self.path.parent)
-        # Locked before it has its name: nobody else can take it for one that was left behind.
+        # Locked before it gets its name: no other process can adopt it.
         draft = self.path.with_name(f".{self.path.name}")
         file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
@@ -190,26 +189,26 @@ class Spool:
             _write_at(self._file, lines, self._end)
             os.fsync(self._file)
         except OSError:
-            # A part of a line may be there. If it cannot be cut off now, it will be before the next
-            # write; after a crash it is seen to be torn.
+            # A part of a line may be written. If it cannot be truncated now, it is before the next
+            # write; after a crash it is recognised as torn.
             with suppress(OSError):
                 os.ftruncate(self._file, self._end)
                 self._unclean = False
             raise
         self._unclean = False
 
-    def next(self, most: int) -> Batch:
+    def next_batch(self, most: int) -> Batch:
         """Return up to *most* records that come next, at least one, or raise `SpoolDamaged`."""
         try:
-            lines = self._lines(most)
+            lines = self._read_lines(most)
         except OSError as error:
             raise SpoolDamaged(f"the spool {self.path} cannot be read: {error}") from error
-        records = [record for record in map(_sound, lines) if record is not None]
+        records = [record for record in map(_read_sound, lines) if record is not None]
         if not records or len(records) < len(lines):
             raise SpoolDamaged(f"the spool {self.path} is not what was written to it")
         return Batch(records, self._delivered + sum(map(len, lines)))
 
-    def _lines(self, most: int) -> list[bytes]:
+    def _read_lines(self, most: int) -> list[bytes]:
         """Return up to *most* whole lines that come next."""
         size = _CHUNK
         while True:
@@ -220,8 +219,8 @@ class Spool:
                 return whole
             size *= 2
 
-    def passed(self, batch: Batch) -> None:
-        """Go on behind *batch*, which was delivered; the last one takes the file with it."""
+    def acknowledge(self, batch: Batch) -> None:
+        """Continue after *batch*, which was delivered; after the last one the file is removed."""
         self._delivered = batch.end
         self.count -= len(batch.records)
         self._oldest = batch.records[-1].entry.time if self.count else None
@@ -229,7 +228,7 @@ class Spool:
             self.discard()
 
     def put_aside(self) -> Path:
-        """Keep the file for people to look at, under a name that is not delivered any more."""
+        """Rename the file for inspection, so that it is not delivered any more."""
         aside = self.path.with_name(f"{self.path.name}{DAMAGED}")
         with suppress(OSError):
             self.path.rename(aside)
@@ -239,44 +238,44 @@ class Spool:
         return aside
 
     def close(self) -> None:
-        """Leave the file, and what still waits in it, to whoever looks next."""
+        """Close the file; the next process delivers what is left in it."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
     def discard(self) -> None:
-        """Take the file away: nothing waits in it."""
+        """Remove the file: everything in it was delivered."""
         if self.damaged:
             self.put_aside()
             return
         try:
             self.path.unlink()
         except OSError:
-            return  # a read-only volume: new records go behind those that were delivered
+            return  # a read-only volume: new records are appended to the delivered ones
         self.close()
         self._end = self._delivered = 0
 
 
 def new_spool(folder: Path, writer: str, limit: int) -> Spool:
-    """Return the spool of *writer*'s chain, which takes *limit* bytes; made when it is needed."""
+    """Return the spool of *writer*'s chain, of at most *limit* bytes; created when needed."""
     return Spool(folder / f"{writer}{SUFFIX}", limit)
 
 
-def left_overs(folder: Path) -> Iterator[Spool]:
-    """Yield the spools in *folder* that nobody holds, and hold them."""
-    # A draft, whose name begins with a dot, is about to be somebody's.
+def adopt_spools(folder: Path) -> Iterator[Spool]:
+    """Yield the spools in *folder* that no process has locked, and lock them."""
+    # A draft, whose name begins with a dot, belongs to a process that is creating it.
     for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
-        file = _locked(path)
+        file = _lock_file(path)
         if file is not None:
             yield Spool.adopt(path, file)
 
 
-def _locked(path: Path) -> int | None:
-    """Return the open file if nobody else has it."""
+def _lock_file(path: Path) -> int | None:
+    """Return the open and locked file, none if another process has it."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
-        return None  # somebody delivered it just now, or it is not ours to read
+        return None  # delivered just now, or not readable for us
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(path.stat(), os.fstat(file)):
@@ -287,7 +286,7 @@ def _locked(path: Path) -> int | None:
     return None
 
 
-def _sound(line: bytes) -> Record | None:
+def _read_sound(line: bytes) -> Record | None:
     if not line.endswith(b"\n"):
         return None
     try:

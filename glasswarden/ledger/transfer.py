@@ -1,4 +1,4 @@
-"""A ledger as lines of text, and back: the same bytes, whichever database they came from."""
+"""Export of a ledger to lines of text, and import: the same bytes from either database."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from glasswarden.ledger.errors import LedgerConflict, LedgerError, RecordMalformed
-from glasswarden.ledger.fsck.trust import Trust, heard_in
+from glasswarden.ledger.fsck.trust import Trust, collect_testimony
 from glasswarden.ledger.ledger import Ledger, LegalHold
-from glasswarden.ledger.query import searchable
+from glasswarden.ledger.query import searchable_form
 from glasswarden.ledger.record import Held, Record, read_record
 from glasswarden.ledger.spool import line_of, parse_line
 
@@ -21,14 +21,14 @@ Batch: TypeAlias = dict[int, Record]
 
 
 class LineRejected(LedgerError):
-    """A line is no record, or not the one that was exported; what came before it is stored."""
+    """A line is not a record, or was changed since its export; the lines before it are stored."""
 
 
 def _stop(error: LedgerError) -> None:
     raise error
 
 
-def exported(
+def export_lines(
     ledger: Ledger,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -37,10 +37,10 @@ def exported(
 ) -> Iterator[bytes]:
     """Yield the records of *ledger* as lines, by id: the same ledger, the same lines.
 
-    A row that no line could give back exactly ends it, unless *left_out* takes it down.
+    A row that does not fit a line ends the export, unless *left_out* takes the error.
     """
-    wanted = frozenset(map(searchable, tickets))
-    for row in ledger.oldest_first(since):
+    wanted = frozenset(map(searchable_form, tickets))
+    for row in ledger.rows_since(since):
         if until is not None and row.columns.time >= until:
             continue
         if wanted and row.columns.ticket not in wanted:
@@ -54,19 +54,19 @@ def exported(
             yield line
 
 
-def imported(
+def import_lines(
     ledger: Ledger, lines: Iterable[bytes], left_out: Callable[[LedgerError], None] = _stop
 ) -> Iterator[int]:
     """Store the records in *lines*; yield how many lines were read, after each commit.
 
-    What is there already is passed over: an import that was interrupted is repeated. A line that
-    is rejected ends it, once all before is stored, unless *left_out* takes it down.
+    Existing records are skipped, so that an interrupted import can be repeated. A rejected line
+    ends the import, once all before it is stored, unless *left_out* takes the error.
     """
     batch: Batch = {}
     number = 0
     for number, line in enumerate(lines, start=1):
         try:
-            batch[number] = _verified(line)
+            batch[number] = _parse_verified(line)
         except RecordMalformed as error:
             _store(ledger, batch, left_out)
             batch = {}
@@ -79,7 +79,7 @@ def imported(
     yield number
 
 
-def _verified(line: bytes) -> Record:
+def _parse_verified(line: bytes) -> Record:
     record = parse_line(line)
     if hashlib.sha256(record.body).hexdigest() != record.digest:
         raise RecordMalformed(f"record {record.entry.id} does not have its digest")
@@ -92,22 +92,22 @@ def _store(ledger: Ledger, batch: Batch, left_out: Callable[[LedgerError], None]
     try:
         ledger.append([record for _, record in placed])
     except LedgerConflict:
-        for number, record in placed:  # one by one, to say which
+        for number, record in placed:  # one by one, to report which
             try:
                 ledger.append([record])
             except LedgerConflict as error:
                 left_out(LineRejected(f"line {number}: {error}"))
     held = (each.entry for each in batch.values() if isinstance(each.entry, Held))
     if tickets := {each.ticket for each in held}:
-        _hold_again(ledger, tickets)
+        _restore_holds(ledger, tickets)
 
 
-def _hold_again(ledger: Ledger, tickets: Collection[str]) -> None:
-    """Put or lift the holds on *tickets* as was last decided, by all that is recorded by now.
+def _restore_holds(ledger: Ledger, tickets: Collection[str]) -> None:
+    """Place or release the holds on *tickets* as was last decided in all records.
 
-    An old export that comes in again has old decisions in it.
+    An old export that is imported again contains old decisions.
     """
-    last = heard_in(ledger.signed(), Trust()).holds
+    last = collect_testimony(ledger.signed_rows(), Trust()).holds
     for held in (last[ticket] for ticket in sorted(tickets) if ticket in last):
         if held.in_force:
             ledger.hold(LegalHold(held.ticket, held.time, held.by, held.why))

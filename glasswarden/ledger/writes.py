@@ -1,11 +1,7 @@
-"""The attempts of one write.
+"""Reading the attempts in a ledger: by question, grouped into writes, or as they arrive.
 
-The API server may ask more than once about what a person did once: when the object moved under a
-PATCH, it tries again by itself, and each try is asked about.
-
-Rows as records, for whoever must show what cannot be read too.
-
-What arrives in a ledger, as it arrives.
+The API server may send several requests for one write of a person: when the object changed during a
+PATCH, it retries on its own, and each try is recorded as an attempt.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,22 +18,22 @@ LONGEST_PAGE: Final = 500
 """Records that pages grow to."""
 
 RETRY_WINDOW: Final = timedelta(seconds=5)
-"""Tries of one request follow each other within its time-out; people do not type that fast."""
+"""Tries of one request follow each other within its time-out, faster than a person could."""
 
 
 def attempts_in(ledger: Ledger, since: datetime | None = None) -> Iterator[Attempt]:
-    """Yield what was attempted, oldest first."""
-    for row in ledger.oldest_first(since):
+    """Yield all attempts, oldest first."""
+    for row in ledger.rows_since(since):
         entry = read_record(row.body, row.digest).entry
         if isinstance(entry, Attempt):
             yield entry
 
 
-def asked(ledger: Ledger, question: Question, growth: int = 1) -> Iterator[Attempt]:
-    """Yield all that *question* wants, newest first; its limit is how many are read at a time.
+def find_attempts(ledger: Ledger, question: Question, growth: int = 1) -> Iterator[Attempt]:
+    """Yield all attempts that match *question*, newest first; its limit is the page size.
 
-    With *growth*, each page is so many times as long as the one before: for those who mostly need
-    the first few.
+    With *growth*, each page is that many times as long as the previous one: for callers that
+    mostly need the first few.
     """
     while page := ledger.ask(question):
         yield from (record.entry for record in page if isinstance(record.entry, Attempt))
@@ -50,13 +46,13 @@ def asked(ledger: Ledger, question: Question, growth: int = 1) -> Iterator[Attem
 def writes_of(attempts: Iterable[Attempt]) -> list[tuple[Attempt, ...]]:
     """Return *attempts*, oldest first, with the tries of one write together; the last one counts.
 
-    Alike in who, what and how, and close in time. What others wrote to the object between does not
-    matter: it is the very reason why the API server tries again.
+    Tries of one write have the same actor, object and fingerprint, and are close in time. Writes of
+    others to the object in between do not matter: they are why the API server retries.
     """
     writes: list[list[Attempt]] = []
     latest: dict[tuple[str, ...], list[Attempt]] = {}
     for attempt in attempts:
-        likeness = _likeness(attempt)
+        likeness = _likeness_of(attempt)
         write = latest.get(likeness)
         if write is None or not _is_retry(write[-1], attempt):
             write = latest[likeness] = []
@@ -65,7 +61,7 @@ def writes_of(attempts: Iterable[Attempt]) -> list[tuple[Attempt, ...]]:
     return [tuple(write) for write in writes]
 
 
-def _likeness(attempt: Attempt) -> tuple[str, ...]:
+def _likeness_of(attempt: Attempt) -> tuple[str, ...]:
     # What is created has no uid yet.
     target = (attempt.group, attempt.kind, attempt.namespace, attempt.name, attempt.object_uid)
     return attempt.cluster, *target, attempt.verdict, attempt.fingerprint
@@ -76,7 +72,7 @@ def _is_retry(before: Attempt, attempt: Attempt) -> bool:
 
 
 def record_in(row: Row) -> Record:
-    """Return the record in *row*; where it is none, a `Damaged` with its place."""
+    """Return the record in *row*; if it cannot be read, a `Damaged` with its place."""
     try:
         return read_record(row.body, row.digest, row.signature)
     except RecordMalformed as error:
@@ -94,18 +90,18 @@ def record_in(row: Row) -> Record:
 
 
 class Follower:
-    """Sees every record once that is stored after its making.
+    """Returns each record once that is stored after the follower was created.
 
-    It goes by places in chains, not by time: a record can be stored after one that is younger,
-    because its writer was slower, or its network away.
+    It compares places in chains, not times: a record can be stored after a newer one, because its
+    writer was slower, or its network unavailable.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._seen = {head.writer: head.sequence for head in ledger.heads()}
 
-    def arrived(self) -> list[Record]:
-        """Return what has arrived since this was last asked, oldest first; also the damaged."""
+    def poll(self) -> list[Record]:
+        """Return the records since the last call, oldest first, including damaged ones."""
         records = [
             record_in(row)
             for head in self._ledger.heads()

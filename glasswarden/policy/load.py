@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from glasswarden.duration import DurationError, parse_span
+from glasswarden.duration import DurationError, parse_positive_duration
 from glasswarden.kube.engines.registry import BY_NAME
 from glasswarden.kube.paths import PathError
 from glasswarden.kube.patterns import parse_pattern
@@ -41,7 +41,7 @@ def objections(document: Document) -> Iterator[Objection]:
     for index, grants in enumerate(document.break_glass.rules):
         place = f".breakGlass.rules[{index}]"
         if grants.name in seen:
-            yield f"{place}.name", f"the rule {grants.name!r} stands here twice"
+            yield f"{place}.name", f"the rule {grants.name!r} is duplicate"
         seen.add(grants.name)
         yield from _to_break_glass(place, grants)
 
@@ -65,13 +65,15 @@ def _to_break_glass(place: str, rule: BreakGlassRule) -> Iterator[Objection]:
         *_to_duration(f"{place}.ttl.longest", rule.ttl.longest),
     ]
     yield from wrong
-    if not wrong and parse_span(rule.ttl.default) > parse_span(rule.ttl.longest):
+    if not wrong and parse_positive_duration(rule.ttl.default) > parse_positive_duration(
+        rule.ttl.longest
+    ):
         yield f"{place}.ttl", f"the default, {rule.ttl.default}, is longer than the longest"
 
 
 def _to_duration(place: str, text: str) -> Iterator[Objection]:
     try:
-        parse_span(text)
+        parse_positive_duration(text)
     except DurationError as error:
         yield place, str(error)
 
@@ -122,7 +124,7 @@ def _to_repeated_markers(document: Document) -> Iterator[Objection]:
     seen = set()
     for index, marker in enumerate(document.markers):
         if marker.name in seen:
-            yield f".markers[{index}].name", f"the marker {marker.name!r} stands here twice"
+            yield f".markers[{index}].name", f"the marker {marker.name!r} is duplicate"
         seen.add(marker.name)
 
 
@@ -141,7 +143,7 @@ def parse_document(text: str) -> Document:
     except TextInvalid as error:
         raise PolicyInvalid(error.mistake) from error
     for place, message in objections(typed.value):
-        raise PolicyInvalid(typed.mistake(place, message))
+        raise PolicyInvalid(typed.mistake_at(place, message))
     return typed.value
 
 

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from glasswarden.duration import DurationError, parse_span, render_duration
+from glasswarden.duration import DurationError, parse_positive_duration, render_duration
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import Glass, Notes, render_time
 from glasswarden.policy.breakglass.rules import Rule, describe_people, is_namespace
@@ -271,7 +271,7 @@ def find_fault(rule: Rule, notes: Notes) -> str | None:
 
 
 def _ttl(rule: Rule, text: str | None) -> timedelta:
-    ttl = rule.default_ttl if text is None else parse_span(text)
+    ttl = rule.default_ttl if text is None else parse_positive_duration(text)
     if ttl > rule.longest_ttl:
         longest = render_duration(rule.longest_ttl)
         raise DurationError(f"a grant lives at most {longest}, extensions included")

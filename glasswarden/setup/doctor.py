@@ -183,7 +183,7 @@ def ledger(address: str, now: datetime) -> Iterator[Finding]:
 def tail(opened: Ledger, now: datetime) -> Finding:
     """Judge whether the chains' ends are as they were written."""
     run = Fsck(opened, Trust(), since=now - TAIL)
-    wrong = [str(finding) for finding in islice(run.findings(), MOST_SHOWN)]
+    wrong = [str(finding) for finding in islice(run.find_faults(), MOST_SHOWN)]
     if wrong:
         advice = "glasswarden ledger fsck; docs/records.md says what a finding means"
         return Finding("chains", Health.ILL, "; ".join(wrong), advice)

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from glasswarden.audit.event import NotAnEvent, failed_open, parse_event, parse_events, records_in
+from glasswarden.audit.event import (
+    NotAnEvent,
+    failed_open_webhooks_of,
+    parse_event,
+    parse_events,
+    records_in,
+)
 from tests.audit.builders import audit_document, audit_event
 
 ID = "019ca945-0a00-7000-8000-000000000001"
@@ -90,7 +96,7 @@ def test_the_field_manager_as_the_api_server_takes_it(uri: str, agent: str, mana
 def test_the_object_after_the_write_where_the_log_shows_it(
     answered: object, *, shown: bool
 ) -> None:
-    assert (audit_event(responseObject=answered).answered() is not None) is shown
+    assert (audit_event(responseObject=answered).response_body() is not None) is shown
 
 
 @pytest.mark.parametrize(
@@ -123,5 +129,7 @@ def test_one_event_may_name_several_records() -> None:
 )
 def test_a_webhook_of_ours_that_was_passed_by(key: str, webhook: str, *, ours: bool) -> None:
     name = f"{webhook}.glasswarden.io"
-    assert failed_open(audit_event(annotations={key: name})) == ((name,) if ours else ())
-    assert failed_open(audit_event(annotations={key: "validation.example.org"})) == ()
+    assert failed_open_webhooks_of(audit_event(annotations={key: name})) == (
+        (name,) if ours else ()
+    )
+    assert failed_open_webhooks_of(audit_event(annotations={key: "validation.example.org"})) == ()

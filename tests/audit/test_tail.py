@@ -25,7 +25,7 @@ class Reader:
         self.flaws: list[object] = []
 
     def __call__(self) -> list[str]:
-        return [event.audit_id for event in self.tail.events(self.flaws.append)]
+        return [event.audit_id for event in self.tail.read_new(self.flaws.append)]
 
 
 @pytest.fixture

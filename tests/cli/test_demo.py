@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.demo.story import recorded_story
+from glasswarden.demo.story import load_recording
 
 DEMO = [sys.executable, "-m", "glasswarden", "demo"]
 IMAGE = "/spec/template/spec/containers[name=web]/image"
@@ -50,7 +50,7 @@ def test_story_names_owner_grant_and_end_of_the_grant(folder: Path) -> None:
 
 def test_report_names_actors_verdicts_and_times_of_the_story(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
-    recording = recorded_story()
+    recording = load_recording()
     assert [(each["actor"], each["verdict"]) for each in report["writes"]] == [
         ("developer", "deny"),
         ("responder", "allow"),

@@ -98,7 +98,7 @@ def test_broken_manifest_is_reported_as_incomplete(git: Path, live: Path) -> Non
     ("arguments", "says"),
     [
         (["--path", "nowhere"], "has no nowhere"),
-        (["--since", "often"], "no length of time"),
+        (["--since", "often"], "is not a duration"),
         (["--watch"], "need a cluster"),
         (["--confirm"], "need a cluster"),
     ],

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from glasswarden.keys.folder import key_files
+from glasswarden.keys.folder import find_key_files
 from tests.cli.test_main import run, run_program
 
 
@@ -10,14 +10,14 @@ def test_rotate_makes_the_first_key_and_the_next(tmp_path: Path) -> None:
     first = run("keys", "rotate", "--dir", str(tmp_path))
     assert "signs from" in first.stdout
     assert run("keys", "rotate", "--dir", str(tmp_path)).returncode == 0
-    assert len(key_files(tmp_path, "grant")) == 2
+    assert len(find_key_files(tmp_path, "grant")) == 2
 
 
 def test_rotate_rejects_an_invalid_duration(tmp_path: Path) -> None:
     result = run("keys", "rotate", "--dir", str(tmp_path), "--keep", "long")
     assert result.returncode == 2
-    assert "'long' is no length of time such as 30m" in result.stderr
-    assert key_files(tmp_path, "grant") == []
+    assert "'long' is not a duration such as 30m" in result.stderr
+    assert find_key_files(tmp_path, "grant") == []
 
 
 def test_webhook_reports_a_broken_key(tmp_path: Path) -> None:

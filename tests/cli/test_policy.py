@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from glasswarden.demo.story import recorded_story
+from glasswarden.demo.story import load_recording
 from glasswarden.keys.folder import new_key, read_ring
 from glasswarden.policy.breakglass.names import GRANT, REASON
 from glasswarden.policy.breakglass.tokens import issue_stamp
@@ -23,7 +23,7 @@ HEAD = "apiVersion: glasswarden.io/v1\nkind: Policy\n"
 @pytest.fixture
 def edit(tmp_path: Path) -> Path:
     """Return a file with the recorded review of an edit of Flux's Deployment."""
-    [step] = [each for each in recorded_story().steps if "kubectl edit" in each.command]
+    [step] = [each for each in load_recording().steps if "kubectl edit" in each.command]
     path = tmp_path / "edit.json"
     path.write_bytes(bytes(step.exchanges[-1].review))
     return path

@@ -13,8 +13,8 @@ from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from certs.files import Folder, issue_into
-from correlator.audit.intake import EventStore, audit_intake
-from glasswarden.audit.files import Tell, read_events
+from correlator.audit.intake import EventStore, new_audit_intake
+from glasswarden.audit.files import ReportFlaw, read_events
 from tests.cluster.applications import deployment
 from tests.cluster.bypasses import applied
 from tests.cluster.controlplane import ControlPlane
@@ -36,7 +36,7 @@ class Quiet(WSGIRequestHandler):
 def listening(store: EventStore, tokens: Path, certificates: Folder, port: int) -> Iterator[None]:
     """Serve the intake on *port*, as the service does: behind TLS."""
     app = Flask("intake")
-    app.register_blueprint(audit_intake(store, tokens))
+    app.register_blueprint(new_audit_intake(store, tokens))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.certificate, certificates.key)
     server = make_server(
@@ -94,14 +94,14 @@ def test_intake_stores_every_event_of_the_audit_log_file_once(tmp_path: Path) ->
             )
         assert len(written) > 100
         assert len(ids_in(store)) == len(set(ids_in(store)))
-        assert (store.age(datetime.now(UTC)) or timedelta.max) < timedelta(minutes=5)
+        assert (store.age_at(datetime.now(UTC)) or timedelta.max) < timedelta(minutes=5)
 
 
 def refuse(flaw: object) -> None:
     raise AssertionError(flaw)
 
 
-def ids_in(store: EventStore, tell: Tell = refuse) -> list[str]:
+def ids_in(store: EventStore, tell: ReportFlaw = refuse) -> list[str]:
     """Return the audit ids of what was kept: the harness's policy has one stage of each request."""
     return [event.audit_id for event in read_events(store.files(), tell)]
 

@@ -188,7 +188,7 @@ def test_request_is_denied_with_what_the_rule_requires(web: Web) -> None:
         ({**ASK, "ticket": "none"}, "the ticket 'none' does not match INC-[0-9]+"),
         ({**ASK, "reason": "broken"}, "a reason has at least 10 characters"),
         ({**ASK, "ttl": "5h"}, "a grant lives at most 4h, extensions included"),
-        ({**ASK, "ttl": "soon"}, "'soon' is no length of time such as 30m"),
+        ({**ASK, "ttl": "soon"}, "'soon' is not a duration such as 30m"),
     ):
         message = refused(web.annotate("responder", **texts))
         assert f"Break-glass: by rule 'responders', {why}" in message

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from correlator.classify.rule import Scene
 from correlator.declared.git import Address
-from correlator.declared.read import fingerprint, read_declared
+from correlator.declared.read import fingerprint_of, read_declared
 from correlator.declared.render import Release
 from correlator.detector.detect import Detector
 from correlator.inspection.follow import Follower
@@ -384,7 +384,7 @@ def test_passes_follow_changes_in_cluster_and_git(
         manifests = read_declared(address, "", Release())
         return Scan(Detector(DEFAULT, manifests.revision), manifests, live), live
 
-    follower = Follower(server, new_scan, lambda: fingerprint(address, ""))
+    follower = Follower(server, new_scan, lambda: fingerprint_of(address, ""))
     scene = Scene(DEFAULT, datetime.now(UTC))
 
     def fields() -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from glasswarden.keys.folder import key_files, new_key
+from glasswarden.keys.folder import find_key_files, new_key
 from glasswarden.policy.breakglass.annotations import decode_unverified
 from glasswarden.policy.breakglass.tokens import Stamp
 from tests.cluster.api import MERGE_PATCH, Api, WriteFailed
@@ -321,7 +321,7 @@ def test_grants_of_a_revoked_key_end_on_both_replicas(pair: Pair, shop: Shop) ->
             return key_of(shop.token("api")) == newer
 
         eventually(is_renewed, "the newer key to sign")
-        for path in key_files(pair.keys, "grant"):
+        for path in find_key_files(pair.keys, "grant"):
             if old in path.name:
                 path.unlink()
         assert key_of(shop.token("web")) == old

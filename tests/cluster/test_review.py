@@ -92,7 +92,7 @@ def test_report_has_no_open_follow_up_once_git_has_the_change(
     (tmp_path / "web.yaml").write_text(as_json(manifest))
     done = incident.ask("report", "-n", incident.namespace, "--git", str(tmp_path))
     assert "still live, in Git" in done.stdout, done.stderr
-    assert "Nothing is known to be left to do." in done.stdout
+    assert "No open follow-up is known." in done.stdout
 
 
 def test_report_is_written_in_every_format(incident: Incident, tmp_path: Path) -> None:

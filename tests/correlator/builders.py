@@ -17,7 +17,7 @@ DETECTOR = Detector(DEFAULT, "abc123")
 
 def found(declared: Object, live: Object) -> list[Finding]:
     """Return what the detector finds."""
-    return DETECTOR.compared(Declared(declared, "web.yaml:1"), live)
+    return DETECTOR.compare(Declared(declared, "web.yaml:1"), live)
 
 
 def fields(declared: Object, live: Object) -> dict[str, tuple[object, object]]:

@@ -8,7 +8,7 @@ import yaml
 
 from correlator.attribution.context import Knowledge, Witness
 from correlator.audit.log import AuditLog
-from correlator.blame import History, Source, declaration_of, lines_of, render, scalar
+from correlator.blame import History, Source, declaration_of, lines_of, render, render_scalar
 from correlator.declared.manifests import Declared, Manifests
 from glasswarden.kube.managed_fields import entries_of
 from glasswarden.kube.objects import Object, ref_of
@@ -97,9 +97,9 @@ def test_a_line_that_is_as_git_says_has_its_revision() -> None:
     found = declaration_of(ref_of(obj), manifests)
     assert found is not None
     assert str(found) == "c0ffeec0ffee-dirty web.yaml:1"
-    assert found.says(parse_path(IMAGE), "web:2")
-    assert not found.says(parse_path("/spec/replicas"), 8)
-    assert not found.says(parse_path("/spec/paused"), False)
+    assert found.declares(parse_path(IMAGE), "web:2")
+    assert not found.declares(parse_path("/spec/replicas"), 8)
+    assert not found.declares(parse_path("/spec/paused"), False)
     assert declaration_of(replace(ref_of(obj), name="other"), manifests) is None
     line, other, *_ = lines_of(obj, (), lambda _path, value: value)
     rendered = list(render([(line, None), (other, None)], [str(found), ""]))
@@ -140,7 +140,7 @@ def test_the_source_of_a_name_is_said() -> None:
     ],
 )
 def test_a_value_stands_on_one_line_and_is_not_obeyed(value: object, text: str) -> None:
-    assert scalar(value) == text
+    assert render_scalar(value) == text
     assert yaml.safe_load(text) == value
 
 

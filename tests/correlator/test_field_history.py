@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from correlator.attribution.context import Knowledge, Witness
-from correlator.audit.observed_write import Sighting, Sort
-from correlator.field_history import Fate, Step, chain_of
+from correlator.audit.observed_write import ObservationKind, ObservedWrite
+from correlator.field_history import Step, WriteOutcome, chain_of
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.record import Attempt
@@ -48,24 +48,26 @@ def test_a_hotfix_a_revert_and_a_denial() -> None:
 
 def test_what_the_live_object_has_is_stored() -> None:
     [step] = chain(RESPONDER, live=a_live(8))
-    assert (step.fate, step.evidence) == (Fate.STORED, "the live object has its value")
+    assert (step.fate, step.evidence) == (WriteOutcome.STORED, "the live object has its value")
 
 
 def test_what_nothing_confirms_was_attempted() -> None:
-    assert [step.fate for step in chain(RESPONDER)] == [Fate.ATTEMPTED]
+    assert [step.fate for step in chain(RESPONDER)] == [WriteOutcome.ATTEMPTED]
 
 
-@pytest.mark.parametrize(("stored", "fate"), [(True, Fate.STORED), (False, Fate.REFUSED)])
-def test_the_audit_log_tells(stored: bool, fate: Fate) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(
+    ("stored", "fate"), [(True, WriteOutcome.STORED), (False, WriteOutcome.REFUSED)]
+)
+def test_the_audit_log_tells(stored: bool, fate: WriteOutcome) -> None:  # noqa: FBT001
     witness = Witness("responder", stored)
     assert [s.fate for s in chain(RESPONDER, witnesses={RESPONDER.id: witness})] == [fate]
 
 
 def test_who_put_it_back_is_told_by_the_live_object() -> None:
     first, second = chain(RESPONDER, live=a_live(5))
-    assert first.fate is Fate.ATTEMPTED
+    assert first.fate is WriteOutcome.ATTEMPTED
     assert (second.fate, second.manager, second.time) == (
-        Fate.UNRECORDED, "kustomize-controller", at(2),
+        WriteOutcome.UNRECORDED, "kustomize-controller", at(2),
     )  # fmt: skip
     assert "put back, or never changed" in second.evidence
 
@@ -89,26 +91,32 @@ def test_objects_of_one_name_are_not_mixed_up() -> None:
     later = wrote(2, REPLICAS, old=5, new=6, object_uid="second")
     steps = chain(RESPONDER, later, live=a_live(6, uid="second"))
     assert [(step.uid, step.fate) for step in steps] == [
-        (UID, Fate.ATTEMPTED), ("second", Fate.STORED),
+        (UID, WriteOutcome.ATTEMPTED), ("second", WriteOutcome.STORED),
     ]  # fmt: skip
 
 
 def test_a_write_to_what_contains_the_field_leaves_it_open() -> None:
     whole = wrote(2, "/spec", old={"replicas": 8}, new={"replicas": 3})
     steps = chain(RESPONDER, whole, wrote(3, REPLICAS, old=3, new=4))
-    assert [step.fate for step in steps] == [Fate.ATTEMPTED] * 3
+    assert [step.fate for step in steps] == [WriteOutcome.ATTEMPTED] * 3
 
 
 def test_hidden_values_are_compared_by_their_masks_and_never_shown() -> None:
     path = "/data/password"
     first, other = wrote(1, path, new_masked="k:aa"), wrote(2, path, old_masked="k:bb")
     assert [step.fate for step in chain(first, other)] == [
-        Fate.ATTEMPTED, Fate.UNRECORDED, Fate.ATTEMPTED,
+        WriteOutcome.ATTEMPTED, WriteOutcome.UNRECORDED, WriteOutcome.ATTEMPTED,
     ]  # fmt: skip
     kept = wrote(2, path, old_masked="k:aa")
-    assert [step.fate for step in chain(first, kept)] == [Fate.STORED, Fate.ATTEMPTED]
+    assert [step.fate for step in chain(first, kept)] == [
+        WriteOutcome.STORED,
+        WriteOutcome.ATTEMPTED,
+    ]
     rotated = wrote(2, path, old_masked="other:aa")
-    assert [step.fate for step in chain(first, rotated)] == [Fate.ATTEMPTED, Fate.ATTEMPTED]
+    assert [step.fate for step in chain(first, rotated)] == [
+        WriteOutcome.ATTEMPTED,
+        WriteOutcome.ATTEMPTED,
+    ]
 
 
 def test_a_deletion_is_a_step_of_the_whole_object() -> None:
@@ -118,7 +126,9 @@ def test_a_deletion_is_a_step_of_the_whole_object() -> None:
 
 def test_what_got_past_the_webhook_stands_in_its_place() -> None:
     ref = Ref("apps", "v1", "Deployment", "shop", "web", UID)
-    past = Sighting(Sort.EMERGENCY, at(2), ref, "patched it", "lead", "outsider", "", "", "a1")
+    past = ObservedWrite(
+        ObservationKind.EMERGENCY, at(2), ref, "patched it", "lead", "outsider", "", "", "a1"
+    )
     steps = chain_of([RESPONDER, DENIED], None, Knowledge(), past=[past])
     named = [(str(step.fate), step.actor) for step in steps]
     assert ("unrecorded", "outsider as lead") in named

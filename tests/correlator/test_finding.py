@@ -16,9 +16,9 @@ from correlator.finding import (
     Response,
     Result,
     Verdict,
+    hide_secrets,
     parse_time,
     result_as_json,
-    without_secrets,
 )
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Ref
@@ -136,7 +136,7 @@ HIDING = [
 
 @pytest.mark.parametrize(("finding", "declared", "live"), HIDING)
 def test_the_values_of_secrets_are_hidden(finding: Finding, declared: Value, live: Value) -> None:
-    hidden = without_secrets(finding, DEFAULT)
+    hidden = hide_secrets(finding, DEFAULT)
     assert (hidden.declared, hidden.live) == (declared, live)
 
 
@@ -147,7 +147,7 @@ def test_the_paths_that_the_policy_calls_sensitive_are_hidden() -> None:
             "sensitive: [{kinds: [Deployment], fields: ['/spec/replicas']}]\n"
         )
     )
-    assert without_secrets(a_finding(), policy).live == HIDDEN
+    assert hide_secrets(a_finding(), policy).live == HIDDEN
 
 
 SENSITIVE = policy_of(
@@ -168,5 +168,5 @@ SENSITIVE = policy_of(
 )
 def test_lines_that_may_hold_what_is_hidden_are(field: str, value: str, shown: str) -> None:
     ref = Ref("", "v1", "ConfigMap", "prod", "web")
-    finding = without_secrets(a_finding(ref, field, value, value), SENSITIVE)
+    finding = hide_secrets(a_finding(ref, field, value, value), SENSITIVE)
     assert (finding.declared, finding.live) == (shown, shown)

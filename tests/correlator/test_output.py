@@ -14,7 +14,7 @@ from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, parse_path
 from glasswarden.policy.policy import DEFAULT
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 from tests.correlator.classify.test_rules import NOW, a_finding
 
 EVIL = "\x1b[2Jweb|\u202e`<b>`\n"
@@ -91,7 +91,7 @@ def test_markdown_has_the_verify_command_and_the_suggestion() -> None:
     [("plain ünïcode", "plain ünïcode"), ("\x1b[0m", "\\x1b[0m"), ("a\nb", "a\\nb")],
 )
 def test_invisible_characters_are_escaped(text: str, safe: str) -> None:
-    assert printable(text) == safe
+    assert escape_unprintable(text) == safe
 
 
 def test_path_with_control_characters_is_printable() -> None:

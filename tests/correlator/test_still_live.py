@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from correlator.still_live import Answer, Looked, NotKnown, Standing, writes_in
+from correlator.still_live import Answer, FieldState, LiveCheck, NotKnown, writes_in
 from glasswarden.kube.objects import Object, Ref
 from tests.correlator.attribution.builders import UID, wrote
 
@@ -31,23 +31,23 @@ def out_of_reach(_ref: Ref) -> Object | None:
 )
 def test_change_is_compared_with_the_live_object(live: Object | None, answer: Answer) -> None:
     attempt = wrote(1, "/spec/replicas", old=3, new=8)
-    assert Looked(lambda _ref: live)(attempt, attempt.changes[0]) == Standing(answer)
+    assert LiveCheck(lambda _ref: live)(attempt, attempt.changes[0]) == FieldState(answer)
 
 
 def test_answer_for_an_unreadable_object_is_unknown() -> None:
     attempt = wrote(1, "/spec/replicas", old=3, new=8)
-    assert Looked(out_of_reach)(attempt, attempt.changes[0]) == Standing()
+    assert LiveCheck(out_of_reach)(attempt, attempt.changes[0]) == FieldState()
 
 
 def test_change_is_compared_with_the_declared_object_without_a_uid() -> None:
     attempt = wrote(1, "/spec/replicas", old=3, new=8)
-    looked = Looked(lambda _ref: an_object(8), declared=lambda _ref: an_object(8, uid=""))
-    assert looked(attempt, attempt.changes[0]) == Standing(Answer.YES, Answer.YES)
+    looked = LiveCheck(lambda _ref: an_object(8), declared=lambda _ref: an_object(8, uid=""))
+    assert looked(attempt, attempt.changes[0]) == FieldState(Answer.YES, Answer.YES)
 
 
 def test_answer_for_an_incomparable_value_is_unknown() -> None:
     attempt = wrote(1, "/spec/replicas", new_masked="gone:00")
-    assert Looked(lambda _ref: an_object(8))(attempt, attempt.changes[0]) == Standing()
+    assert LiveCheck(lambda _ref: an_object(8))(attempt, attempt.changes[0]) == FieldState()
 
 
 LEAVING = an_object(8) | {"metadata": {"name": "web", "deletionTimestamp": "now"}}
@@ -68,6 +68,6 @@ def test_creation_and_deletion_are_compared_with_the_existence_of_the_object(
 ) -> None:
     attempt = wrote(1, "/", operation=operation, changes=())
     [change] = writes_in(attempt)
-    looked = Looked(lambda _ref: there, declared=lambda _ref: there)
-    assert looked(attempt, change) == Standing(answer, answer)
-    assert Looked(out_of_reach)(attempt, change) == Standing()
+    looked = LiveCheck(lambda _ref: there, declared=lambda _ref: there)
+    assert looked(attempt, change) == FieldState(answer, answer)
+    assert LiveCheck(out_of_reach)(attempt, change) == FieldState()

@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 
-from glasswarden.demo.story import recorded_story
+from glasswarden.demo.story import load_recording
 
 TEXT = resources.files("glasswarden.demo").joinpath("recording.json").read_text()
 
@@ -30,7 +30,7 @@ def test_it_tells_no_secret_and_no_place(private: str) -> None:
 
 
 def test_it_has_the_whole_story() -> None:
-    steps = recorded_story().steps
+    steps = load_recording().steps
     people = [step.person for step in steps if step.title]
     assert people[:2] == ["developer", "responder"]
     assert people.count("") == 3
@@ -39,5 +39,5 @@ def test_it_has_the_whole_story() -> None:
 
 
 def test_questions_are_in_the_order_in_which_they_were_asked() -> None:
-    times = [each.time for step in recorded_story().steps for each in step.exchanges]
+    times = [each.time for step in load_recording().steps for each in step.exchanges]
     assert times == sorted(times)

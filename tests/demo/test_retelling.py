@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from glasswarden.demo.story import Response, Retelling, StoryDiffers, parse_answer
+from glasswarden.demo.story import NameMap, Response, StoryDiffers, parse_answer
 
 ANNOTATIONS = "/metadata/annotations/breakglass.glasswarden.io"
 
@@ -30,10 +30,10 @@ def answer(
 
 
 def test_records_chains_and_stamps_get_the_names_of_now() -> None:
-    retelling = Retelling()
+    retelling = NameMap()
     retelling.learn(answer("r1", "old.stamp"), answer("r9", "new.stamp"))
     text = b'{"record": "r1", "chain": "digest of r1", "grant": "old.stamp", "other": "oldXstamp"}'
-    assert json.loads(retelling.of(text)) == {
+    assert json.loads(retelling.rename(text)) == {
         "record": "r9",
         "chain": "digest of r9",
         "grant": "new.stamp",
@@ -42,13 +42,13 @@ def test_records_chains_and_stamps_get_the_names_of_now() -> None:
 
 
 def test_what_people_wrote_is_nobodys_name() -> None:
-    retelling = Retelling()
+    retelling = NameMap()
     retelling.learn(answer(stamp="s1", reason="down"), answer(stamp="s2", reason="up"))
-    assert retelling.of(b"down s1") == b"down s2"
+    assert retelling.rename(b"down s1") == b"down s2"
 
 
 def test_what_is_not_named_stays_as_it_is() -> None:
-    assert Retelling().of(b"r1") == b"r1"
+    assert NameMap().rename(b"r1") == b"r1"
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_what_is_not_named_stays_as_it_is() -> None:
 )
 def test_another_answer_than_back_then_is_not_passed_over(given: Response) -> None:
     with pytest.raises(StoryDiffers, match="otherwise than when this was recorded"):
-        Retelling().learn(answer("r1", "stamp"), given)
+        NameMap().learn(answer("r1", "stamp"), given)

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.keys.folder import SETTLING, KeysUnreadable, key_files, new_key, read_ring, rotate
+from glasswarden.keys.folder import (
+    SETTLING,
+    KeysUnreadable,
+    find_key_files,
+    new_key,
+    read_ring,
+    rotate_keys,
+)
 
 NOW = datetime(2026, 11, 16, 19, 0, tzinfo=UTC)
 KEEP = timedelta(hours=8)
@@ -13,7 +20,7 @@ KEEP = timedelta(hours=8)
 
 def test_a_new_key_is_found_by_its_time_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
     key = new_key(tmp_path, "grant", NOW)
-    [path] = key_files(tmp_path, "grant")
+    [path] = find_key_files(tmp_path, "grant")
     assert (path.name, path.stat().st_mode & 0o777) == ("grant-20261116T190000Z.key", 0o600)
     assert read_ring(tmp_path, "grant").get(key.id) == key
     assert list(tmp_path.iterdir()) == [path]
@@ -27,10 +34,10 @@ def test_keys_for_other_things_lie_beside_it(tmp_path: Path) -> None:
 
 def test_a_key_is_never_overwritten(tmp_path: Path) -> None:
     new_key(tmp_path, "grant", NOW)
-    before = read_ring(tmp_path, "grant").current(NOW)
+    before = read_ring(tmp_path, "grant").current_key(NOW)
     with pytest.raises(FileExistsError):
         new_key(tmp_path, "grant", NOW)
-    assert read_ring(tmp_path, "grant").current(NOW) == before
+    assert read_ring(tmp_path, "grant").current_key(NOW) == before
 
 
 def test_a_folder_that_is_not_there_holds_no_keys(tmp_path: Path) -> None:
@@ -54,21 +61,21 @@ def test_what_is_no_key_is_named(tmp_path: Path, name: str, content: str, compla
 
 
 def test_the_first_key_signs_at_once_and_the_next_when_everybody_has_it(tmp_path: Path) -> None:
-    first = rotate(tmp_path, "grant", NOW, KEEP)
+    first = rotate_keys(tmp_path, "grant", NOW, KEEP)
     later = NOW + timedelta(days=1)
-    second = rotate(tmp_path, "grant", later, KEEP)
+    second = rotate_keys(tmp_path, "grant", later, KEEP)
     ring = read_ring(tmp_path, "grant")
-    assert ring.current(NOW) == first
-    assert ring.current(later) == first
-    assert ring.current(later + SETTLING) == second
+    assert ring.current_key(NOW) == first
+    assert ring.current_key(later) == first
+    assert ring.current_key(later + SETTLING) == second
 
 
 def test_a_key_goes_when_nothing_that_it_signed_can_still_be_valid(tmp_path: Path) -> None:
-    first = rotate(tmp_path, "grant", NOW, KEEP)
-    second = rotate(tmp_path, "grant", NOW + timedelta(days=1), KEEP)
-    rotate(tmp_path, "grant", second.active_from + KEEP, KEEP)
+    first = rotate_keys(tmp_path, "grant", NOW, KEEP)
+    second = rotate_keys(tmp_path, "grant", NOW + timedelta(days=1), KEEP)
+    rotate_keys(tmp_path, "grant", second.active_from + KEEP, KEEP)
     assert read_ring(tmp_path, "grant").get(first.id) is not None
-    rotate(tmp_path, "grant", second.active_from + KEEP + timedelta(seconds=1), KEEP)
+    rotate_keys(tmp_path, "grant", second.active_from + KEEP + timedelta(seconds=1), KEEP)
     ring = read_ring(tmp_path, "grant")
     assert ring.get(first.id) is None
     assert ring.get(second.id) is not None

@@ -15,14 +15,14 @@ def a_key(name: str, age: timedelta = timedelta()) -> Key:
 
 def test_the_newest_active_key_signs() -> None:
     ring = Ring([a_key("older", timedelta(days=2)), a_key("newer", timedelta(days=1))])
-    assert ring.current(NOW).id == "newer"
+    assert ring.current_key(NOW).id == "newer"
     assert ring.sign(b"message", NOW)[0] == "newer"
 
 
 def test_a_key_of_the_future_verifies_but_does_not_sign_yet() -> None:
     coming = a_key("coming", -timedelta(minutes=5))
     ring = Ring([a_key("current"), coming])
-    assert ring.current(NOW).id == "current"
+    assert ring.current_key(NOW).id == "current"
     ahead = Ring([coming]).sign(b"message", coming.active_from)
     assert ring.verifies(ahead[0], b"message", ahead[1])
 
@@ -34,7 +34,7 @@ def test_nothing_signs_without_a_key() -> None:
 
 def test_the_first_key_signs_though_the_clock_is_behind() -> None:
     first, second = (a_key(name, -timedelta(seconds=s)) for name, s in (("one", 20), ("two", 300)))
-    assert Ring([second, first]).current(NOW).id == "one"
+    assert Ring([second, first]).current_key(NOW).id == "one"
 
 
 def test_a_signature_is_of_one_key_and_one_message() -> None:

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
 from glasswarden.keys.ring import Key, Ring
-from glasswarden.ledger.chain import Chain, Signer, opening
+from glasswarden.ledger.chain import Chain, Signer, new_opening
 from glasswarden.ledger.keys import Keys
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import (
@@ -73,7 +73,7 @@ def records_of(*entries: AnyEntry, writer: str = "writer-1") -> list[Record]:
 
 def an_opening(*heads: Head, **differing: Any) -> Opened:  # noqa: ANN401 - any field of it
     """Return the entry that begins a chain and witnesses *heads*."""
-    return replace(opening("test", heads, SIGNER, TIME, _unlike_others()), **differing)
+    return replace(new_opening("test", heads, SIGNER, TIME, _unlike_others()), **differing)
 
 
 def a_tombstone(chain: str, through: int, **differing: Any) -> Tombstone:  # noqa: ANN401

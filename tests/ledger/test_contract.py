@@ -12,7 +12,7 @@ import pytest
 from glasswarden.ledger.errors import HoldAdded, LedgerConflict, RecordMalformed
 from glasswarden.ledger.ledger import Ledger, LegalHold
 from glasswarden.ledger.open import open_ledger
-from glasswarden.ledger.query import LONGEST, Question, fields_of, indexed
+from glasswarden.ledger.query import LONGEST, Question, columns_of, fields_of
 from glasswarden.ledger.record import Attempt, ChangedField, Damaged, Head, Kept, Record
 from glasswarden.ledger.writes import record_in
 from tests.ledger.builders import (
@@ -57,7 +57,7 @@ class TestAppend:
         records = records_of(an_opening(), an_attempt())
         ledger.append(records)
         ledger.close()
-        assert [row.body for row in opener().oldest_first()] == [each.body for each in records]
+        assert [row.body for row in opener().rows_since()] == [each.body for each in records]
 
     def test_another_sees_it_as_soon_as_the_call_returns(self, opener: Opener) -> None:
         one, other = opener(), opener()
@@ -158,8 +158,8 @@ class TestOddText:
         ledger.append(records)
         asked = Question(namespace=text, name=text, field=f"/{text}")
         assert ledger.ask(asked) == records[:1]
-        [row, _] = ledger.oldest_first()
-        assert row.columns == indexed(records[0].entry)
+        [row, _] = ledger.rows_since()
+        assert row.columns == columns_of(records[0].entry)
         assert row.fields == fields_of(records[0].entry)
 
     def test_long_texts_that_begin_alike_are_kept_apart(self, ledger: Ledger) -> None:
@@ -273,7 +273,7 @@ class TestQuestions:
     ) -> None:
         ledger.append(records_of(an_opening(time=TIME), *a_busy_week()))
         assert reasons(ledger.ask(Question(**asked))) == answer.split()
-        assert reasons(map(record_in, ledger.found(Question(**asked)))) == answer.split()
+        assert reasons(map(record_in, ledger.find_rows(Question(**asked)))) == answer.split()
 
     def test_any_two_conditions_together(self, ledger: Ledger) -> None:
         """What a driver answers is what `Question.wants`, in words as simple as can be."""
@@ -485,24 +485,24 @@ class TestHeads:
     def test_an_opening_witnesses_the_ends_that_it_names(self, ledger: Ledger) -> None:
         one = records_of(an_attempt(), an_attempt(), writer="one")
         ledger.append(one)
-        assert ledger.unwitnessed() == [head_of(one)]
+        assert ledger.unwitnessed_heads() == [head_of(one)]
         other = records_of(an_opening(head_of(one)), writer="other")
         ledger.append(other)
-        assert ledger.unwitnessed() == [head_of(other)]
+        assert ledger.unwitnessed_heads() == [head_of(other)]
 
     def test_a_chain_that_moved_on_is_to_be_witnessed_again(self, ledger: Ledger) -> None:
         one = records_of(an_attempt(), an_attempt(), writer="one")
         ledger.append(one[:1])
         ledger.append(records_of(an_opening(head_of(one[:1])), writer="other"))
         ledger.append(one[1:])
-        assert head_of(one) in ledger.unwitnessed()
+        assert head_of(one) in ledger.unwitnessed_heads()
 
     def test_an_older_witness_takes_nothing_back(self, ledger: Ledger) -> None:
         one = records_of(an_attempt(), an_attempt(), writer="one")
         ledger.append(one)
         ledger.append(records_of(an_opening(head_of(one)), writer="late"))
         ledger.append(records_of(an_opening(head_of(one[:1])), writer="early"))
-        assert head_of(one) not in ledger.unwitnessed()
+        assert head_of(one) not in ledger.unwitnessed_heads()
 
     def test_a_witness_may_come_before_what_it_saw(self, ledger: Ledger) -> None:
         """A spool is delivered late, and an import in any order."""
@@ -511,7 +511,7 @@ class TestHeads:
         ledger.append(other)
         assert ledger.heads() == [head_of(other)]
         ledger.append(one)
-        assert ledger.unwitnessed() == [head_of(other)]
+        assert ledger.unwitnessed_heads() == [head_of(other)]
 
 
 class TestRows:
@@ -521,7 +521,7 @@ class TestRows:
         records = records_of(an_opening(), an_attempt(**glass, changes=changes))
         ledger.append(records)
         for record, row in zip(records, ledger.rows("writer-1"), strict=True):
-            assert row.columns == indexed(record.entry)
+            assert row.columns == columns_of(record.entry)
             assert row.fields == fields_of(record.entry)
             assert (row.body, row.digest) == (record.body, record.digest)
             assert row.signature == record.signature
@@ -538,21 +538,21 @@ class TestRows:
         one = records_of(*(an_attempt(time=TIME + each * HOUR) for each in (5, 1, 3)), writer="one")
         other = records_of(*(an_attempt(time=TIME + each * HOUR) for each in (4, 0)), writer="b")
         ledger.append([*one, *other])
-        hours = [(row.columns.time - TIME) // HOUR for row in ledger.oldest_first()]
+        hours = [(row.columns.time - TIME) // HOUR for row in ledger.rows_since()]
         assert hours == [0, 1, 3, 4, 5]
 
     def test_a_walk_can_begin_later(self, ledger: Ledger) -> None:
         ledger.append(
             records_of(*(an_attempt(time=TIME + each * MICROSECOND) for each in range(3)))
         )
-        later = [row.columns.time for row in ledger.oldest_first(TIME + MICROSECOND)]
+        later = [row.columns.time for row in ledger.rows_since(TIME + MICROSECOND)]
         assert later == [TIME + MICROSECOND, TIME + 2 * MICROSECOND]
 
     def test_a_walk_bears_writes_on_the_way(self, ledger: Ledger) -> None:
         records = records_of(*(an_attempt() for _ in range(5)))
         ledger.append(records)
         walked = []
-        for row in ledger.oldest_first():
+        for row in ledger.rows_since():
             walked.append(row.body)
             if len(walked) == 2:
                 ledger.append(records_of(an_attempt(time=TIME - HOUR), writer="other"))
@@ -570,7 +570,7 @@ class TestRows:
         Intruder(address).run("UPDATE record SET body = ? WHERE sequence = 2", values=[b"0"])
         with pytest.raises(RecordMalformed):
             ledger.ask(Question())
-        found = [record_in(row).entry for row in ledger.found(Question())]
+        found = [record_in(row).entry for row in ledger.find_rows(Question())]
         assert [type(entry) for entry in found] == [Attempt, Damaged, Attempt]
         assert [entry.id for entry in found] == [each.entry.id for each in records[::-1]]
 

@@ -9,7 +9,7 @@ from tests.ledger.builders import TIME, an_attempt, records_of
 
 def test_what_was_there_before_is_not_news(ledger: Ledger) -> None:
     ledger.append(records_of(an_attempt()))
-    assert Follower(ledger).arrived() == []
+    assert Follower(ledger).poll() == []
 
 
 def test_what_arrives_is_seen_once(ledger: Ledger) -> None:
@@ -17,18 +17,18 @@ def test_what_arrives_is_seen_once(ledger: Ledger) -> None:
     ledger.append(records[:1])
     follower = Follower(ledger)
     ledger.append(records[1:3])
-    assert follower.arrived() == records[1:3]
-    assert follower.arrived() == []
+    assert follower.poll() == records[1:3]
+    assert follower.poll() == []
     ledger.append(records[3:])
-    assert follower.arrived() == records[3:]
+    assert follower.poll() == records[3:]
 
 
 def test_an_older_record_that_is_stored_later_is_seen(ledger: Ledger) -> None:
     follower = Follower(ledger)
     ledger.append(records_of(an_attempt(), writer="quick"))
-    follower.arrived()
+    follower.poll()
     ledger.append(slow := records_of(an_attempt(time=TIME - timedelta(hours=1)), writer="slow"))
-    assert follower.arrived() == slow
+    assert follower.poll() == slow
 
 
 def test_of_several_writers_the_oldest_comes_first(ledger: Ledger) -> None:
@@ -36,4 +36,4 @@ def test_of_several_writers_the_oldest_comes_first(ledger: Ledger) -> None:
     first, second, third = (an_attempt(reason=reason) for reason in "123")
     ledger.append(records_of(first, third, writer="a"))
     ledger.append(records_of(second, writer="b"))
-    assert [record.entry.id for record in follower.arrived()] == [first.id, second.id, third.id]
+    assert [record.entry.id for record in follower.poll()] == [first.id, second.id, third.id]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.keys.folder import rotate
+from glasswarden.keys.folder import rotate_keys
 from glasswarden.ledger.chain import FILE, is_signed
 from glasswarden.ledger.errors import KeyUnusable
 from glasswarden.ledger.keys import PREFIX, make_keys, open_keys
@@ -54,7 +54,7 @@ def test_a_signature_is_of_one_record_by_one_key(tmp_path: Path) -> None:
 def test_what_an_older_key_masked_is_still_recognised(tmp_path: Path) -> None:
     make_keys(tmp_path, NOW)
     masked = open_keys(tmp_path).masks.mask("/data/token", "secret", NOW)
-    rotate(tmp_path, PREFIX, NOW + timedelta(days=1), keep=timedelta(days=9999))
+    rotate_keys(tmp_path, PREFIX, NOW + timedelta(days=1), keep=timedelta(days=9999))
     later = open_keys(tmp_path).masks
     assert later.matches(masked, "/data/token", "secret") is True
     assert later.mask("/data/token", "secret", NOW + timedelta(days=2)) != masked

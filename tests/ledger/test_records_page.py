@@ -11,7 +11,7 @@ import pytest
 from glasswarden.ledger import record
 from glasswarden.ledger.fsck.findings import Finding
 from glasswarden.ledger.open import open_ledger
-from glasswarden.ledger.transfer import exported
+from glasswarden.ledger.transfer import export_lines
 from tests.ledger.builders import SIGNER
 from tests.ledger.fsck.builders import STRANGER, two_chains
 
@@ -57,7 +57,7 @@ class TestAnotherProgram:
     def lines(self, tmp_path: Path) -> list[bytes]:
         with closing(open_ledger(f"sqlite://{tmp_path}/ledger.db")) as ledger:
             two_chains(ledger)
-            return list(exported(ledger))
+            return list(export_lines(ledger))
 
     @staticmethod
     def verified(

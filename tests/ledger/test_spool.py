@@ -11,7 +11,7 @@ import pytest
 
 from glasswarden.ledger.errors import SpoolDamaged, SpoolUnusable
 from glasswarden.ledger.record import Record
-from glasswarden.ledger.spool import Spool, left_overs, line_of, new_spool
+from glasswarden.ledger.spool import Spool, adopt_spools, line_of, new_spool
 from tests.ledger.builders import a_chain, an_attempt
 
 AMPLE = 1_000_000
@@ -29,16 +29,16 @@ def delivered(spool: Spool, most: int = 2) -> list[Record]:
     """Return what a deliverer would have brought to the ledger."""
     taken = []
     while spool.waiting:
-        batch = spool.next(most)
+        batch = spool.next_batch(most)
         taken += batch.records
-        spool.passed(batch)
+        spool.acknowledge(batch)
     return taken
 
 
 def left(folder: Path, lines: bytes) -> Spool:
     """Return *lines* as a process that is gone left them."""
     (folder / "writer-1.jsonl").write_bytes(lines)
-    [spool] = left_overs(folder)
+    [spool] = adopt_spools(folder)
     return spool
 
 
@@ -82,9 +82,9 @@ def test_a_record_larger_than_what_is_read_at_once(tmp_path: Path) -> None:
 def test_records_that_come_while_others_are_delivered_go_behind_them(tmp_path: Path) -> None:
     spool, written = a_spool(tmp_path), records(3)
     spool.append(written[:2])
-    batch = spool.next(1)
+    batch = spool.next_batch(1)
     spool.append(written[2:])
-    spool.passed(batch)
+    spool.acknowledge(batch)
     assert delivered(spool) == written[1:]
 
 
@@ -102,31 +102,31 @@ class TestDamaged:
         spool.append(records(2))
         os.truncate(spool.path, 0)
         with pytest.raises(SpoolDamaged, match="not what was written"):
-            spool.next(2)
+            spool.next_batch(2)
 
     def test_a_file_that_somebody_cut(self, tmp_path: Path) -> None:
         spool, written = a_spool(tmp_path), records(2)
         spool.append(written)
         os.truncate(spool.path, len(line_of(written[0])) + 10)
-        batch = spool.next(2)
+        batch = spool.next_batch(2)
         assert batch.records == written[:1]
-        spool.passed(batch)
+        spool.acknowledge(batch)
         with pytest.raises(SpoolDamaged):
-            spool.next(2)
+            spool.next_batch(2)
 
     def test_another_records_bytes(self, tmp_path: Path) -> None:
         spool = a_spool(tmp_path)
         spool.append(records(1))
         spool.path.write_bytes(spool.path.read_bytes().replace(b"shop", b"pohs"))
         with pytest.raises(SpoolDamaged):
-            spool.next(2)
+            spool.next_batch(2)
 
     def test_a_file_that_cannot_be_read(self, tmp_path: Path) -> None:
         spool = a_spool(tmp_path)
         spool.append(records(1))
         spool.close()
         with pytest.raises(SpoolDamaged, match="cannot be read"):
-            spool.next(2)
+            spool.next_batch(2)
 
 
 class TestBounds:
@@ -158,28 +158,28 @@ class TestLeftOvers:
     def test_what_a_process_left_is_found_once(self, tmp_path: Path) -> None:
         spool, written = a_spool(tmp_path), records(3)
         spool.append(written)
-        assert list(left_overs(tmp_path)) == []  # its owner lives
+        assert list(adopt_spools(tmp_path)) == []  # its owner lives
         spool.close()
-        [found] = left_overs(tmp_path)
-        assert list(left_overs(tmp_path)) == []  # we have it
+        [found] = adopt_spools(tmp_path)
+        assert list(adopt_spools(tmp_path)) == []  # we have it
         assert delivered(found) == written
         assert list(tmp_path.iterdir()) == []
 
     def test_what_was_delivered_in_part_is_delivered_again(self, tmp_path: Path) -> None:
         spool, written = a_spool(tmp_path), records(3)
         spool.append(written)
-        spool.passed(spool.next(2))
+        spool.acknowledge(spool.next_batch(2))
         spool.close()
-        [found] = left_overs(tmp_path)
+        [found] = adopt_spools(tmp_path)
         assert delivered(found) == written
 
     def test_what_somebody_is_about_to_make_is_none(self, tmp_path: Path) -> None:
         """A file is locked a moment after it is made, and only then gets its name."""
         (tmp_path / ".writer-1.jsonl").touch()
-        assert list(left_overs(tmp_path)) == []
+        assert list(adopt_spools(tmp_path)) == []
 
     def test_no_folder_has_no_left_overs(self, tmp_path: Path) -> None:
-        assert list(left_overs(tmp_path / "none")) == []
+        assert list(adopt_spools(tmp_path / "none")) == []
 
     @pytest.mark.parametrize(
         "tail",
@@ -219,5 +219,5 @@ class TestLeftOvers:
             a_spool(tmp_path).append(written)
             os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(child, 0)
-        [found] = left_overs(tmp_path)
+        [found] = adopt_spools(tmp_path)
         assert delivered(found) == written

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from glasswarden.ledger.chain import opening
+from glasswarden.ledger.chain import new_opening
 from glasswarden.ledger.errors import RecordMalformed
 from glasswarden.ledger.record import Record
 from glasswarden.ledger.spool import BEGIN, line_of, parse_line
@@ -13,7 +13,7 @@ from tests.ledger.builders import SIGNER, TIME, a_chain, an_attempt, records_of
 
 
 def a_signed_record() -> Record:
-    [record] = a_chain().link([opening("test", [], SIGNER, TIME, b"0123456789")])
+    [record] = a_chain().link([new_opening("test", [], SIGNER, TIME, b"0123456789")])
     return record
 
 

@@ -138,13 +138,13 @@ class TestOpening:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("CREATE TABLE theirs (x)")
         before = path.read_bytes()
-        with pytest.raises(LedgerMissing, match="is no ledger"):
+        with pytest.raises(LedgerMissing, match="is not a ledger"):
             open_sqlite(path, create=create)
         assert path.read_bytes() == before
 
     def test_an_empty_file_becomes_a_ledger_only_for_a_writer(self, path: Path) -> None:
         path.touch()
-        with pytest.raises(LedgerMissing, match="is no ledger"):
+        with pytest.raises(LedgerMissing, match="is not a ledger"):
             open_sqlite(path, create=False)
         open_sqlite(path).close()
         open_sqlite(path, create=False).close()
@@ -182,7 +182,7 @@ class TestOpening:
         tool.execute("PRAGMA user_version = 1")
         with pytest.raises(MigrationNeeded, match="run: glasswarden ledger migrate"):
             open_sqlite(path, create=False)
-        assert migrate_sqlite(path) == [f"brought {path} to version {VERSION}"]
+        assert migrate_sqlite(path) == [f"migrated {path} to version {VERSION}"]
         assert migrate_sqlite(path) == []
         with closing(open_sqlite(path, create=False)) as opened:
             assert opened.ask(Question()) == records
@@ -230,14 +230,14 @@ class TestTrouble:
             pytest.raises(LedgerDamaged, match="restore it"),
             closing(open_sqlite(path)) as ledger,
         ):
-            list(ledger.oldest_first())
+            list(ledger.rows_since())
 
     def test_a_body_that_cannot_be_unpacked_is_shown_as_it_is(
         self, ledger: SqliteLedger, tool: sqlite3.Connection
     ) -> None:
         ledger.append(records_of(an_attempt()))
         tool.execute("UPDATE record SET body = x'ff'")
-        assert [row.body for row in ledger.oldest_first()] == [b"\xff"]
+        assert [row.body for row in ledger.rows_since()] == [b"\xff"]
         with pytest.raises(RecordMalformed):
             ledger.ask(Question())
 
@@ -264,7 +264,7 @@ class TestTrouble:
     ) -> None:
         """Whoever verifies must see what was done to it, and what stands behind it."""
         ledger.append(records_of(an_attempt(), an_attempt()))
-        untouched = list(ledger.oldest_first())
+        untouched = list(ledger.rows_since())
         tool.execute(f"UPDATE record SET {change} WHERE sequence = 1")  # noqa: S608 - ours
         rows = list(ledger.rows("writer-1"))
         assert len(rows) == 2
@@ -295,13 +295,13 @@ class TestTrouble:
         assert ledger.ask(Question()) == [first]
         ledger._connection.execute("PRAGMA max_page_count = 100000")
         ledger.append(rest)
-        assert len(list(ledger.oldest_first())) == 400
+        assert len(list(ledger.rows_since())) == 400
 
     def test_a_walk_does_not_keep_the_log_from_shrinking(
         self, ledger: SqliteLedger, tool: sqlite3.Connection
     ) -> None:
         ledger.append(records_of(an_attempt(), an_attempt()))
-        walk = ledger.oldest_first()
+        walk = ledger.rows_since()
         next(walk)
         busy, _, _ = tool.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         assert not busy

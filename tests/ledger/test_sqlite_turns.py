@@ -30,13 +30,13 @@ def other(path: Path) -> Iterator[Turns]:
 def take(turns: Turns) -> None:
     """Have a turn, however often patience is lost: it is short here, and machines are busy."""
     while True:
-        with suppress(TurnTimeout), turns.taken():
+        with suppress(TurnTimeout), turns.take_turn():
             return
 
 
 def test_nobody_has_a_turn_while_another_has(path: Path, other: Turns) -> None:
     with closing(Turns(path, 0.01)) as turns:
-        with other.taken(), pytest.raises(TurnTimeout, match="stays locked"), turns.taken():
+        with other.take_turn(), pytest.raises(TurnTimeout, match="stays locked"), turns.take_turn():
             pytest.fail("two have a turn")
         take(turns)
 
@@ -44,9 +44,9 @@ def test_nobody_has_a_turn_while_another_has(path: Path, other: Turns) -> None:
 def test_who_lost_patience_does_not_get_in_the_way_later(path: Path, other: Turns) -> None:
     before = set(threading.enumerate())
     impatient = Turns(path, 0.01)
-    with other.taken():
+    with other.take_turn():
         for _ in range(3):
-            with pytest.raises(TurnTimeout), impatient.taken():
+            with pytest.raises(TurnTimeout), impatient.take_turn():
                 pytest.fail("two have a turn")
         [waiting] = set(threading.enumerate()) - before
     waiting.join()
@@ -57,7 +57,7 @@ def test_who_lost_patience_does_not_get_in_the_way_later(path: Path, other: Turn
 
 def test_who_lost_patience_may_come_again(path: Path, other: Turns) -> None:
     impatient = Turns(path, 0.01)
-    with other.taken(), pytest.raises(TurnTimeout), impatient.taken():
+    with other.take_turn(), pytest.raises(TurnTimeout), impatient.take_turn():
         pytest.fail("two have a turn")
     for _ in range(3):
         take(impatient)
@@ -66,7 +66,7 @@ def test_who_lost_patience_may_come_again(path: Path, other: Turns) -> None:
 
 
 def test_a_turn_ends_with_an_error(path: Path, other: Turns) -> None:
-    with pytest.raises(ZeroDivisionError), other.taken():
+    with pytest.raises(ZeroDivisionError), other.take_turn():
         _ = 1 / 0
     with closing(Turns(path, 0.01)) as turns:
         take(turns)
@@ -75,7 +75,7 @@ def test_a_turn_ends_with_an_error(path: Path, other: Turns) -> None:
 def test_a_ledger_whose_turn_does_not_come_is_unavailable(path: Path, other: Turns) -> None:
     records = records_of(an_attempt())
     with closing(open_sqlite(path, patience=0.01)) as ledger:
-        with other.taken(), pytest.raises(LedgerUnavailable, match="locked"):
+        with other.take_turn(), pytest.raises(LedgerUnavailable, match="locked"):
             ledger.append(records)
         assert ledger.ask(Question()) == []
         while not ledger.ask(Question()):
@@ -100,7 +100,7 @@ def test_who_is_killed_has_no_turn_any_more(path: Path, other: Turns) -> None:
         assert holder.stdout
         assert holder.stdout.readline() == "mine\n"
         holder.kill()
-    with other.taken():
+    with other.take_turn():
         pass
 
 
@@ -140,7 +140,7 @@ def test_every_process_gets_on(path: Path) -> None:
     assert [writer.returncode for writer in writers] == [0] * 4
     with closing(open_sqlite(path)) as ledger:
         counts = [head.sequence for head in ledger.heads()]
-        assert sum(counts) == sum(1 for _ in ledger.oldest_first())
+        assert sum(counts) == sum(1 for _ in ledger.rows_since())
     assert len(counts) == 4
     assert min(counts) > 100
 

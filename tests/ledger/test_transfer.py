@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.ledger.chain import clerk_of
+from glasswarden.ledger.chain import open_maintenance
 from glasswarden.ledger.ledger import Ledger, LegalHold
 from glasswarden.ledger.open import open_ledger
-from glasswarden.ledger.retention import lift_hold, put_hold
+from glasswarden.ledger.retention import place_hold, release_hold
 from glasswarden.ledger.spool import line_of
-from glasswarden.ledger.transfer import BATCH, LineRejected, exported, imported
+from glasswarden.ledger.transfer import BATCH, LineRejected, export_lines, import_lines
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 from tests.ledger.conftest import Opener
 from tests.ledger.fsck.builders import Writer, found_in, some_attempts, two_chains
@@ -24,16 +24,16 @@ HOUR = timedelta(hours=1)
 
 def store(ledger: Ledger, lines: Iterable[bytes]) -> int:
     """Return how many records are in *ledger* after an import of *lines*."""
-    *_, count = imported(ledger, lines)
+    *_, count = import_lines(ledger, lines)
     return count
 
 
 def held(ledger: Ledger, ticket: str, *, is_lifted: bool = False) -> None:
-    with clerk_of(ledger, f"clerk-{ticket}", SIGNER, TIME + HOUR) as clerk:
-        put_hold(ledger, LegalHold(ticket, TIME + HOUR, "lead", "lawsuit"), clerk)
+    with open_maintenance(ledger, f"clerk-{ticket}", SIGNER, TIME + HOUR) as maintenance:
+        place_hold(ledger, LegalHold(ticket, TIME + HOUR, "lead", "lawsuit"), maintenance)
     if is_lifted:
-        with clerk_of(ledger, f"lifter-{ticket}", SIGNER, TIME + 2 * HOUR) as clerk:
-            lift_hold(ledger, ticket, "lead", "settled", clerk)
+        with open_maintenance(ledger, f"lifter-{ticket}", SIGNER, TIME + 2 * HOUR) as maintenance:
+            release_hold(ledger, ticket, "lead", "settled", maintenance)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def elsewhere(tmp_path: Path) -> Opener:
 
 def test_the_same_ledger_gives_the_same_bytes(ledger: Ledger) -> None:
     two_chains(ledger)
-    assert list(exported(ledger)) == list(exported(ledger))
+    assert list(export_lines(ledger)) == list(export_lines(ledger))
 
 
 def test_there_and_back_is_exact(ledger: Ledger, elsewhere: Opener) -> None:
@@ -54,12 +54,12 @@ def test_there_and_back_is_exact(ledger: Ledger, elsewhere: Opener) -> None:
         two_chains(origin)
         held(origin, "INC-1")
         held(origin, "INC-2", is_lifted=True)
-        assert store(ledger, exported(origin)) == len(list(exported(origin)))
-        store(end, exported(ledger))
-        assert list(exported(origin)) == list(exported(ledger)) == list(exported(end))
+        assert store(ledger, export_lines(origin)) == len(list(export_lines(origin)))
+        store(end, export_lines(ledger))
+        assert list(export_lines(origin)) == list(export_lines(ledger)) == list(export_lines(end))
         for copy in (ledger, end):
             assert copy.heads() == origin.heads()
-            assert copy.unwitnessed() == origin.unwitnessed()
+            assert copy.unwitnessed_heads() == origin.unwitnessed_heads()
             assert copy.holds() == origin.holds()
             assert [hold.ticket for hold in copy.holds()] == ["INC-1"]
             assert found_in(copy) == []
@@ -68,19 +68,19 @@ def test_there_and_back_is_exact(ledger: Ledger, elsewhere: Opener) -> None:
 def test_it_can_be_repeated(ledger: Ledger, elsewhere: Opener) -> None:
     with closing(elsewhere()) as origin:
         two_chains(origin)
-        lines = list(exported(origin))
+        lines = list(export_lines(origin))
     store(ledger, lines[:4])
     store(ledger, lines)
     assert store(ledger, lines) == len(lines)
-    assert list(exported(ledger)) == lines
+    assert list(export_lines(ledger)) == lines
 
 
 def test_an_old_export_undoes_no_later_decision(ledger: Ledger) -> None:
     held(ledger, "INC-1", is_lifted=True)
-    old = list(exported(ledger))
+    old = list(export_lines(ledger))
     again = LegalHold("INC-1", TIME + 3 * HOUR, "lead", "appealed")
-    with clerk_of(ledger, "clerk-again", SIGNER, TIME + 3 * HOUR) as clerk:
-        put_hold(ledger, again, clerk)
+    with open_maintenance(ledger, "clerk-again", SIGNER, TIME + 3 * HOUR) as maintenance:
+        place_hold(ledger, again, maintenance)
     store(ledger, old)
     assert ledger.holds() == [again]
     assert found_in(ledger) == []
@@ -90,7 +90,7 @@ def test_a_hold_whose_lifting_came_first_is_not_in_force(ledger: Ledger, elsewhe
     """Parts of an export may come in any order."""
     with closing(elsewhere()) as origin:
         held(origin, "INC-1", is_lifted=True)
-        lines = list(exported(origin))
+        lines = list(export_lines(origin))
     store(ledger, lines[3:])
     store(ledger, lines[:3])
     assert ledger.holds() == []
@@ -100,13 +100,13 @@ def test_a_hold_whose_lifting_came_first_is_not_in_force(ledger: Ledger, elsewhe
 def test_an_interrupted_import_goes_on(ledger: Ledger, elsewhere: Opener) -> None:
     with closing(elsewhere()) as origin:
         Writer(origin).writes(*some_attempts(BATCH + 10))
-        lines = list(exported(origin))
-    progress = imported(ledger, lines)
+        lines = list(export_lines(origin))
+    progress = import_lines(ledger, lines)
     assert next(progress) == BATCH
     progress.close()  # type: ignore[attr-defined]  # it is a generator
-    assert len(list(exported(ledger))) == BATCH
+    assert len(list(export_lines(ledger))) == BATCH
     store(ledger, lines)
-    assert list(exported(ledger)) == lines
+    assert list(export_lines(ledger)) == lines
 
 
 def test_a_clock_that_jumped_back_moves_no_head(ledger: Ledger, elsewhere: Opener) -> None:
@@ -115,7 +115,7 @@ def test_a_clock_that_jumped_back_moves_no_head(ledger: Ledger, elsewhere: Opene
         records = Writer(origin).writes(
             an_attempt(time=TIME + 2 * HOUR), an_attempt(time=TIME + HOUR), is_closed=False
         )
-        store(ledger, exported(origin))
+        store(ledger, export_lines(origin))
     [head] = ledger.heads()
     assert (head.sequence, head.digest) == (3, records[2].digest)
     assert found_in(ledger) == []
@@ -130,20 +130,20 @@ def test_a_part_by_time_and_by_ticket(ledger: Ledger) -> None:
     ]
     _, *records = Writer(ledger, since=TIME - HOUR).writes(*attempts, is_closed=False)
     lines = [line_of(record) for record in records]
-    assert list(exported(ledger, since=TIME + HOUR)) == lines[1:]
-    assert list(exported(ledger, since=TIME, until=TIME + 2 * HOUR)) == lines[:2]
-    assert list(exported(ledger, tickets=["INC-1"])) == lines[:2]
-    assert list(exported(ledger, tickets=["INC-1", "INC-2"])) == lines[:3]
+    assert list(export_lines(ledger, since=TIME + HOUR)) == lines[1:]
+    assert list(export_lines(ledger, since=TIME, until=TIME + 2 * HOUR)) == lines[:2]
+    assert list(export_lines(ledger, tickets=["INC-1"])) == lines[:2]
+    assert list(export_lines(ledger, tickets=["INC-1", "INC-2"])) == lines[:3]
 
 
 def test_a_part_by_a_ticket_that_is_too_long_for_an_index(ledger: Ledger) -> None:
     _, record = Writer(ledger).writes(an_attempt(ticket="INC-" + 1000 * "9"), is_closed=False)
-    assert list(exported(ledger, tickets=["INC-" + 1000 * "9"])) == [line_of(record)]
+    assert list(export_lines(ledger, tickets=["INC-" + 1000 * "9"])) == [line_of(record)]
 
 
 def test_a_line_can_be_read_by_any_program(ledger: Ledger) -> None:
     two_chains(ledger)
-    for line in exported(ledger):
+    for line in export_lines(ledger):
         told = json.loads(line)
         assert told["record"]["cluster"] == "test"
         assert set(told) <= {"digest", "record", "signature"}
@@ -153,11 +153,11 @@ class TestRejected:
     def test_an_edited_line(self, ledger: Ledger, elsewhere: Opener) -> None:
         with closing(elsewhere()) as origin:
             two_chains(origin)
-            lines = list(exported(origin))
+            lines = list(export_lines(origin))
         lines[2] = lines[2].replace(b'"developer"', b'"outsider!"')
         with pytest.raises(LineRejected, match=r"line 3: record .* does not have its digest"):
             store(ledger, lines)
-        assert list(exported(ledger)) == lines[:2]
+        assert list(export_lines(ledger)) == lines[:2]
 
     @pytest.mark.parametrize("line", [b"", b"{}\n", b"\xff\n", b'{"digest":"0"}\n'])
     def test_what_is_no_line(self, ledger: Ledger, line: bytes) -> None:
@@ -169,13 +169,13 @@ class TestRejected:
         [_, other, _] = Writer(_Nowhere(), "one").writes(*some_attempts(2), is_closed=False)  # type: ignore[arg-type]
         with pytest.raises(LineRejected, match="another record"):
             store(ledger, [line_of(replace(other, signature=""))])
-        assert set(exported(ledger)) == {line_of(each) for each in one}
+        assert set(export_lines(ledger)) == {line_of(each) for each in one}
 
 
 class _Nowhere:
     """A ledger that keeps nothing."""
 
-    def unwitnessed(self) -> list[object]:
+    def unwitnessed_heads(self) -> list[object]:
         return []
 
     def append(self, _: object) -> None:

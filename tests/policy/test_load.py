@@ -86,17 +86,17 @@ MISTAKES = {
     ),
     "a list for a key": (
         f"{HEAD}engines:\n  ? [flux]\n  : {{}}",
-        "line 4, column 5: a key is text, neither a list nor a mapping",
+        "line 4, column 5: a key must be text, not a list or a mapping",
     ),
     "a number for a key": (
         f"{HEAD}modes:\n  - mode: warn\n    labels: {{7: x}}",
-        "line 5, column 14: the key '7' is no text: put it in quotes",
+        "line 5, column 14: the key '7' is not text: put it in quotes",
     ),
     "no such day": (
         f"{HEAD}mode: warn\ncluster: 2026-13-45",
-        "line 4, column 10: no value that YAML knows: '2026-13-45'",
+        "line 4, column 10: not a valid YAML value: '2026-13-45'",
     ),
-    "a tag that lies": (f"{HEAD}cluster: !!bool x", "line 3, column 10: no value that YAML knows"),
+    "a tag that lies": (f"{HEAD}cluster: !!bool x", "line 3, column 10: not a valid YAML value"),
     "an abyss": (
         f"{HEAD}cluster: {'[' * 5000}{']' * 5000}",
         "line 3, column 59: nested too deep for a policy",
@@ -120,7 +120,7 @@ MISTAKES = {
     ),
     "a key twice": (
         f"{HEAD}mode: warn\nmode: audit",
-        "line 4, column 1: the key 'mode' stands here twice",
+        "line 4, column 1: the key 'mode' is duplicate",
     ),
     "a delegation to nobody": (
         f"{HEAD}delegations:\n  - name: x\n    fields: [/a]",
@@ -140,7 +140,7 @@ MISTAKES = {
     ),
     "a marker twice": (
         f"{HEAD}markers:\n  - {{name: x, label: a}}\n  - {{name: x, label: b}}",
-        "line 5, column 12: the marker 'x' stands here twice",
+        "line 5, column 12: the marker 'x' is duplicate",
     ),
     "a rule for nobody": (
         rule("ttl: {longest: 2h}"),
@@ -156,7 +156,7 @@ MISTAKES = {
     ),
     "a time that is none": (
         rule("users: [x]", "ttl: {longest: soon}"),
-        "line 7, column 20: 'soon' is no length of time such as 30m, 2h or 1h30m",
+        "line 7, column 20: 'soon' is not a duration such as 30m, 2h or 1h30m",
     ),
     "a default beyond the longest": (
         rule("users: [x]", "ttl: {default: 5h}"),
@@ -172,7 +172,7 @@ MISTAKES = {
     ),
     "an approval within no time": (
         rule("users: [x]", "approval: {users: [y], within: x}"),
-        "line 7, column 36: 'x' is no length of time",
+        "line 7, column 36: 'x' is not a duration",
     ),
     "hours that are none": (
         rule("users: [x]", 'hours: {from: "9", to: "17:00"}'),
@@ -188,7 +188,7 @@ MISTAKES = {
     ),
     "a rule twice": (
         f"{rule('users: [x]')}\n  - {{name: a, users: [y]}}",
-        "line 7, column 12: the rule 'a' stands here twice",
+        "line 7, column 12: the rule 'a' is duplicate",
     ),
     "code": (f"{HEAD}x: !!python/object:os.system {{}}", "line 3, column 4: not YAML"),
 }

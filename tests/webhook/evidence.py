@@ -19,7 +19,7 @@ def stored(address: str) -> list[dict[str, Any]]:
 
 def digests(address: str) -> list[tuple[str, str]]:
     with closing(open_ledger(address)) as ledger:
-        return [(row.columns.id, row.digest) for row in ledger.oldest_first()]
+        return [(row.columns.id, row.digest) for row in ledger.rows_since()]
 
 
 def assert_nothing_is_lost(address: str, answers: Answers) -> None:
@@ -30,7 +30,7 @@ def assert_nothing_is_lost(address: str, answers: Answers) -> None:
     assert {one: by_id.get(one) for one in answers.recorded} == answers.recorded
     stored(address)
     with closing(open_ledger(address)) as ledger:
-        assert list(Fsck(ledger, Trust()).findings()) == []
+        assert list(Fsck(ledger, Trust()).find_faults()) == []
 
 
 def spooled(folder: Path) -> list[Path]:

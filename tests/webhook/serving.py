@@ -38,6 +38,6 @@ def connected(stage: Stage) -> Iterator[http.client.HTTPSConnection]:
 def post(stage: Stage, body: bytes, content_type: str = "application/json") -> tuple[int, bytes]:
     """Send *body* as a review; return the status and what came back."""
     with connected(stage) as connection:
-        connection.request("POST", stage.path(), body, {"Content-Type": content_type})
+        connection.request("POST", stage.path_of(), body, {"Content-Type": content_type})
         response = connection.getresponse()
         return response.status, response.read()

@@ -150,8 +150,8 @@ REFUSALS = {
     "a long ticket": ({**ASK, "ticket": f"INC-{'1' * 100}"}, "at most 100 characters"),
     "a long reason": ({**ASK, "reason": "x" * 1001}, "at most 1000 characters"),
     "too long": ({**ASK, "ttl": "5h"}, "a grant lives at most 4h, extensions included"),
-    "no time": ({**ASK, "ttl": "soon"}, "'soon' is no length of time such as 30m"),
-    "no time at all": ({**ASK, "ttl": "0m"}, "'0m' is no length of time"),
+    "no time": ({**ASK, "ttl": "soon"}, "'soon' is not a duration such as 30m"),
+    "no time at all": ({**ASK, "ttl": "0m"}, "'0m' is not a duration"),
 }
 
 

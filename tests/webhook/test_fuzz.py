@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from glasswarden.demo.story import recorded_story
+from glasswarden.demo.story import load_recording
 from glasswarden.ledger.record import Head, Record
 from tests.ledger.builders import KEYS
 from webhook.admission import Admission
@@ -33,7 +33,7 @@ class Forgetful:
     def append(self, records: Sequence[Record]) -> None:
         """Take *records* and forget them."""
 
-    def unwitnessed(self) -> list[Head]:
+    def unwitnessed_heads(self) -> list[Head]:
         """Return nothing."""
         return []
 
@@ -134,7 +134,7 @@ def _is_owned(obj: dict[str, Any]) -> bool:
 @pytest.mark.timeout(900)
 def test_mutated_reviews_never_allow_a_guarded_change() -> None:
     chance = random.Random(20260301)  # noqa: S311 - the same mutations every time
-    exchanges = [each for step in recorded_story().steps for each in step.exchanges]
+    exchanges = [each for step in load_recording().steps for each in step.exchanges]
     reviews = [bytes(each.review) for each in exchanges if each.door == "validate"]
     seen = asyncio.run(tried(chance, reviews))
     assert sum(seen.values()) == TRIES

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from glasswarden.ledger.chain import Chain, closing, opening
+from glasswarden.ledger.chain import Chain, new_closing, new_opening
 from glasswarden.ledger.errors import (
     LedgerConflict,
     LedgerError,
@@ -187,7 +187,7 @@ class Recorder:
             await self._flushing
         try:
             now = self._clock()
-            await self._append([closing(self._cluster, self._signer, now, os.urandom(10))])
+            await self._append([new_closing(self._cluster, self._signer, now, os.urandom(10))])
         except LedgerError as error:
             log.warning("chain not closed", reason=str(error))
         if self._gap is not None:
@@ -267,8 +267,8 @@ class Recorder:
         """Return what has to be recorded before anything else: a beginning, a gap."""
         owed: list[AnyEntry] = []
         if self._chain.head.sequence == 0:
-            heads, now = await self.store.unwitnessed(), self._clock()
-            owed.append(opening(self._cluster, heads, self._signer, now, os.urandom(10)))
+            heads, now = await self.store.unwitnessed_heads(), self._clock()
+            owed.append(new_opening(self._cluster, heads, self._signer, now, os.urandom(10)))
         gap, self._gap = self._gap, None
         if gap is not None:
             owed.append(gap.entry(self._cluster, self._clock(), os.urandom(10)))

@@ -24,7 +24,7 @@ from glasswarden.ledger.errors import (
 )
 from glasswarden.ledger.open import file_of, is_postgres, open_ledger
 from glasswarden.ledger.record import Head, Record
-from glasswarden.ledger.spool import Spool, left_overs
+from glasswarden.ledger.spool import Spool, adopt_spools
 from glasswarden.ledger.sqlite.file import open_sqlite
 from webhook.clock import TimeSource, machine_time
 from webhook.metrics import (
@@ -52,7 +52,7 @@ class Ledger(Protocol):
     def append(self, records: Sequence[Record]) -> None:
         """Store *records*, all or none; pass over those that are there."""
 
-    def unwitnessed(self) -> list[Head]:
+    def unwitnessed_heads(self) -> list[Head]:
         """Return the ends of chains that moved since they were last witnessed."""
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
@@ -240,7 +240,7 @@ class Store:
         self._unsure = []
         self._measure()
 
-    async def unwitnessed(self) -> list[Head]:
+    async def unwitnessed_heads(self) -> list[Head]:
         """Return the ends of chains that a new one should witness; none while the ledger is away.
 
         Raises what will not mend by itself, such as tables of another version.
@@ -248,7 +248,7 @@ class Store:
         try:
             if not self._direct:
                 return []
-            return await self._link.ask(lambda ledger: ledger.unwitnessed())
+            return await self._link.ask(lambda ledger: ledger.unwitnessed_heads())
         except LedgerUnavailable as error:
             self._lose(error)
             return []
@@ -270,7 +270,7 @@ class Store:
 
     async def adopt(self, folder: Path) -> None:
         """Take up what processes that are gone left in *folder*."""
-        found = await asyncio.to_thread(lambda: list(left_overs(folder)))
+        found = await asyncio.to_thread(lambda: list(adopt_spools(folder)))
         for spool in found:
             log.info("spool taken up", file=spool.path.name, records=spool.count)
             if spool.damaged:
@@ -313,7 +313,7 @@ class Store:
             await self._bring(self._unsure)
             self._unsure = []
         if self._spool is None:
-            await self._delivery.ask(lambda ledger: ledger.unwitnessed())  # is it there?
+            await self._delivery.ask(lambda ledger: ledger.unwitnessed_heads())  # is it there?
         else:
             try:
                 await self._deliver_spool(self._spool)
@@ -327,9 +327,9 @@ class Store:
     async def _deliver_spool(self, spool: Spool) -> None:
         count = 0
         while spool.waiting:
-            batch = spool.next(DELIVERED_AT_ONCE)
+            batch = spool.next_batch(DELIVERED_AT_ONCE)
             await self._bring(batch.records)
-            spool.passed(batch)
+            spool.acknowledge(batch)
             count += len(batch.records)
             self._measure()
         if count:

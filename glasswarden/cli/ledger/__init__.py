@@ -1,1 +1,1 @@
-"""`glasswarden ledger`: look into what was recorded, and look after it."""
+"""`glasswarden ledger`: read, verify and maintain the ledger."""

@@ -1,7 +1,4 @@
-"""`glasswarden ledger fsck`: whether the ledger is what its writers left.
-
-How far a long command has come, for somebody who waits at a terminal; silent otherwise.
-"""
+"""`glasswarden ledger fsck`: verifies the ledger, and shows the progress on a terminal."""
 
 import json
 import sys
@@ -29,22 +26,22 @@ from glasswarden.ledger.errors import LedgerError
 from glasswarden.ledger.fsck.findings import Finding
 from glasswarden.ledger.fsck.run import Fsck, State, Tally, read_state, write_state
 from glasswarden.ledger.fsck.trust import Trust
-from glasswarden.ledger.fsck.witness import AuditLog, compared, read_logs
+from glasswarden.ledger.fsck.witness import AuditLog, compare_with_log, read_logs
 from glasswarden.ledger.ledger import Ledger
-from glasswarden.terminal import printable
+from glasswarden.terminal import escape_unprintable
 
 EVERY_SECONDS: Final = 0.2
 
 
 class Progress:
-    """One line on the standard error, written over and over."""
+    """One line on the standard error, which is rewritten."""
 
     def __init__(self, *, is_shown: bool = True) -> None:
         self._is_shown = is_shown and sys.stderr.isatty()
         self._begun = self._told = time.monotonic()
 
-    def tell(self, done: int, what: str, rest: str = "") -> None:
-        """Say that *done* of *what* are done, not more often than anybody reads."""
+    def show(self, done: int, what: str, rest: str = "") -> None:
+        """Show that *done* of *what* are done, a few times a second at most."""
         now = time.monotonic()
         if self._is_shown and now - self._told >= EVERY_SECONDS:
             self._told = now
@@ -52,17 +49,17 @@ class Progress:
             click.echo(f"\r\x1b[K{done:,} {what}{rest}, {rate:,.0f}/s", err=True, nl=False)
 
     def clear(self) -> None:
-        """Make room for something that stays."""
+        """Remove the line, so that permanent output can follow."""
         if self._is_shown:
             click.echo("\r\x1b[K", err=True, nl=False)
 
 
 SAVE_SECONDS: Final = 10
-"""What a run that is killed has to do again."""
+"""Seconds between two saves: what a killed run has to repeat."""
 
 
-class CannotLook(click.ClickException):
-    """Nothing can be said about the ledger."""
+class CannotVerify(click.ClickException):
+    """The ledger cannot be verified."""
 
     exit_code = 2
 
@@ -80,7 +77,7 @@ class CannotLook(click.ClickException):
     help="How far inside the log's time a record must be to be missed in it.",
 )
 @click.option("--cluster", default="", help="The cluster that the audit log is of; else any.")
-@click.option("--since", type=MOMENT, help="Verify only what is younger: 2d, 12h, or a date.")
+@click.option("--since", type=MOMENT, help="Verify only what is newer: 2d, 12h, or a date.")
 @click.option(
     "--resume",
     "file",
@@ -113,31 +110,37 @@ def command(
     Exit code 0: nothing was found. 1: something was. 2: the ledger could not be looked at.
     """
     if since is not None and file is not None:
-        raise click.UsageError("--since looks at a part only; --resume would forget the rest")
+        raise click.UsageError("--since verifies a part only; --resume would forget the rest")
     printer = Printer(form, is_quiet=quiet)
     with (
-        _sentences(),
+        _report_errors(),
         existing(address) as ledger,
         closing(read_logs(audit_logs)) as log,
     ):
         if audit_logs and not log.events:
             broken = counted(log.broken, "broken line")
-            raise CannotLook(f"the audit log has no finished request to compare with; {broken}")
+            raise CannotVerify(f"the audit log has no finished request to compare with; {broken}")
         state = read_state(file) if file else State()
-        trust = Trust(_trusted(public_keys, keys, state, address) or None)
+        trust = Trust(_trusted_keys(public_keys, keys, state, address) or None)
         saver = Saver(file, trust)
-        run = Fsck(ledger, trust, state.places, since, lambda tally: _tick(printer, saver, tally))
-        for finding in _findings(run, ledger, log, audit_lag, cluster, since):
-            printer.finding(finding)
+        run = Fsck(
+            ledger,
+            trust,
+            state.places,
+            since,
+            lambda tally: _report_progress(printer, saver, tally),
+        )
+        for finding in _find_faults(run, ledger, log, audit_lag, cluster, since):
+            printer.print_finding(finding)
         saver.save(run.tally)
         printer.end(run.tally, log if audit_logs else None, trust)
     ctx.exit(1 if printer.findings else 0)
 
 
-def _trusted(
+def _trusted_keys(
     public_keys: Sequence[str], keys: Path | None, state: State, address: str
 ) -> frozenset[str]:
-    """Return whose signatures count: as was said now, or last time, or by the key at hand."""
+    """Return the trusted keys: as given, as of the last run, or the ledger's own key."""
     if public_keys:
         return frozenset(public_keys)
     if keys is None and state.keys:
@@ -145,7 +148,7 @@ def _trusted(
     return own_key(keys, address)
 
 
-def _findings(
+def _find_faults(
     run: Fsck,
     ledger: Ledger,
     log: AuditLog,
@@ -153,23 +156,23 @@ def _findings(
     cluster: str,
     since: datetime | None,
 ) -> Iterator[Finding]:
-    yield from run.findings()
+    yield from run.find_faults()
     if log.events:
-        yield from compared(ledger, log, run.testimony, lag, cluster, since)
+        yield from compare_with_log(ledger, log, run.testimony, lag, cluster, since)
 
 
-def _tick(printer: "Printer", saver: "Saver", tally: Tally) -> None:
-    printer.progress(tally)
-    saver.tick(tally)
+def _report_progress(printer: "Printer", saver: "Saver", tally: Tally) -> None:
+    printer.show_progress(tally)
+    saver.save_sometimes(tally)
 
 
 @contextmanager
-def _sentences() -> Iterator[None]:
-    """Say what keeps us from looking, with the exit code that is for it."""
+def _report_errors() -> Iterator[None]:
+    """Report why the ledger cannot be verified, with exit code 2."""
     try:
         yield
     except LedgerError as error:
-        raise CannotLook(str(error)) from error
+        raise CannotVerify(str(error)) from error
 
 
 class Saver:
@@ -180,8 +183,8 @@ class Saver:
         self._trust = trust
         self._saved = time.monotonic()
 
-    def tick(self, tally: Tally) -> None:
-        """Save now and then."""
+    def save_sometimes(self, tally: Tally) -> None:
+        """Save at intervals."""
         if time.monotonic() - self._saved >= SAVE_SECONDS:
             self.save(tally)
 
@@ -193,7 +196,7 @@ class Saver:
 
 
 class Printer:
-    """Tells people in sentences, and programs in JSON: a line a finding, then one that sums up."""
+    """Prints sentences for people, or JSON for programs: a line per finding, then a summary."""
 
     def __init__(self, form: str, *, is_quiet: bool) -> None:
         self.findings = 0
@@ -201,32 +204,32 @@ class Printer:
         self._is_quiet = is_quiet
         self._progress = Progress(is_shown=not is_quiet)
 
-    def progress(self, tally: Tally) -> None:
-        """Tell somebody who waits."""
+    def show_progress(self, tally: Tally) -> None:
+        """Show the progress."""
         of = f" in {tally.done} of {tally.chains} chains"
-        self._progress.tell(tally.records, "records", of)
+        self._progress.show(tally.records, "records", of)
 
-    def finding(self, finding: Finding) -> None:
+    def print_finding(self, finding: Finding) -> None:
         """Print *finding*."""
         self.findings += 1
         self._progress.clear()
         if self._is_json:
             told = msgspec.to_builtins(finding) | {"sentence": finding.sentence}
-            click.echo(json.dumps(told))  # which takes any text, even what is no UTF-8
+            click.echo(json.dumps(told))  # which accepts any text, even invalid UTF-8
         else:
-            click.echo(printable(str(finding)))
+            click.echo(escape_unprintable(str(finding)))
 
     def end(self, tally: Tally, log: AuditLog | None, trust: Trust) -> None:
-        """Print what was looked at."""
+        """Print what was verified."""
         self._progress.clear()
         if self._is_quiet:
             return
         if self._is_json:
-            click.echo(msgspec.json.encode({"summary": self._summary(tally, log, trust)}))
+            click.echo(msgspec.json.encode({"summary": self._summary_of(tally, log, trust)}))
         else:
-            click.echo("\n".join(self._sentences(tally, log, trust)))
+            click.echo("\n".join(self._render_summary(tally, log, trust)))
 
-    def _summary(self, tally: Tally, log: AuditLog | None, trust: Trust) -> dict[str, object]:
+    def _summary_of(self, tally: Tally, log: AuditLog | None, trust: Trust) -> dict[str, object]:
         summary: dict[str, object] = {
             "findings": self.findings,
             "records": tally.records,
@@ -245,7 +248,7 @@ class Printer:
             }
         return summary
 
-    def _sentences(self, tally: Tally, log: AuditLog | None, trust: Trust) -> Sequence[str]:
+    def _render_summary(self, tally: Tally, log: AuditLog | None, trust: Trust) -> Sequence[str]:
         alive = tally.chains - tally.closed
         chains = counted(tally.chains, "chain")
         ends = f"({tally.closed:,} closed, {alive:,} open or killed)"

@@ -1,4 +1,4 @@
-"""`glasswarden ledger`: look into what was recorded, and look after it."""
+"""`glasswarden ledger`: the group of its commands."""
 
 from typing import Final
 
@@ -21,4 +21,4 @@ COMMANDS: Final = {
 
 @click.command("ledger", cls=LazyGroup, modules=COMMANDS)
 def command() -> None:
-    """Look into what was recorded, and look after it."""
+    """Read, verify and maintain the ledger."""

@@ -1,8 +1,6 @@
-"""`glasswarden ledger log`: who wrote what by hand.
+"""`glasswarden ledger log`: lists direct writes, as a table for people or as JSON for programs.
 
-How writes are shown: a table for people, JSON for programs.
-
-A write as lines of text that fit a terminal, and cannot do anything to it.
+Text in the table fits the terminal, and cannot control it.
 """
 
 import json
@@ -27,7 +25,7 @@ from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import AnyEntry, Attempt, ChangedField, Cut, Damaged, Record
 from glasswarden.ledger.writes import RETRY_WINDOW, Follower, record_in, writes_of
-from glasswarden.terminal import fitted, padded, printable, width_of
+from glasswarden.terminal import escape_unprintable, fit_text, pad_text, width_of
 
 GAP: Final = "  "
 INDENT: Final = "    "
@@ -55,24 +53,24 @@ def row_of(record: Record, tries: int) -> Line:
     """Return the lines' content for a write whose last try is *record*."""
     attempt = record.entry
     if not isinstance(attempt, Attempt):
-        return _without_content(attempt)
+        return _line_without_content(attempt)
     verb = attempt.inferred_verb or attempt.operation.lower()
     cells = (
         f"{attempt.time:%Y-%m-%d %H:%M:%S}",
-        _verdict(attempt),
+        _render_verdict(attempt),
         attempt.actor,
         f"{verb} (tried {tries} times)" if tries > 1 else verb,
-        _object(attempt),
+        _render_object(attempt),
         attempt.ticket or "-",
     )
     return Line(
-        tuple(map(printable, cells)),
-        (*map(printable, _details(attempt)), *([LATER] if record.is_later else [])),
+        tuple(map(escape_unprintable, cells)),
+        (*map(escape_unprintable, _render_details(attempt)), *([LATER] if record.is_later else [])),
         COLORS.get(attempt.verdict),
     )
 
 
-def _without_content(entry: AnyEntry) -> Line:
+def _line_without_content(entry: AnyEntry) -> Line:
     """Return what can be told of what cannot be read here: when, and where it stands."""
     is_damaged = isinstance(entry, Damaged)
     cells = (
@@ -83,7 +81,9 @@ def _without_content(entry: AnyEntry) -> Line:
         f"{entry.writer}#{entry.sequence}",
         "-",
     )
-    return Line(tuple(map(printable, cells)), (DAMAGED if is_damaged else LATER,), "yellow")
+    return Line(
+        tuple(map(escape_unprintable, cells)), (DAMAGED if is_damaged else LATER,), "yellow"
+    )
 
 
 def widths_of(rows: Sequence[Line], least: Sequence[int]) -> list[int]:
@@ -95,20 +95,20 @@ def widths_of(rows: Sequence[Line], least: Sequence[int]) -> list[int]:
 
 def lines_of(row: Line, widths: Sequence[int], columns: int) -> Iterator[str]:
     """Yield *row* as lines of no more than *columns*."""
-    narrowed = _narrowed(widths, columns)
-    cells = [padded(fitted(*pair), pair[1]) for pair in zip(row.cells, narrowed, strict=True)]
+    narrowed = _narrow(widths, columns)
+    cells = [pad_text(fit_text(*pair), pair[1]) for pair in zip(row.cells, narrowed, strict=True)]
     line = GAP.join(cells).rstrip()
     if width_of(line) > columns:
-        yield fitted(line, columns)
+        yield fit_text(line, columns)
     else:
         if row.color:
             cells[VERDICT] = click.style(cells[VERDICT], fg=row.color)
         yield GAP.join(cells).rstrip()
     for detail in row.details:
-        yield fitted(f"{INDENT}{detail}", columns)
+        yield fit_text(f"{INDENT}{detail}", columns)
 
 
-def _narrowed(widths: Sequence[int], columns: int) -> list[int]:
+def _narrow(widths: Sequence[int], columns: int) -> list[int]:
     """Return *widths*, those of names cut where all together would take too many columns."""
     narrowed = [*widths]
     too_many = sum(widths) + len(GAP) * (len(widths) - 1) - columns
@@ -118,7 +118,7 @@ def _narrowed(widths: Sequence[int], columns: int) -> list[int]:
     return narrowed
 
 
-def _verdict(attempt: Attempt) -> str:
+def _render_verdict(attempt: Attempt) -> str:
     """Return the verdict, with its clause unless it is the usual one: `deny`, `deny (marks)`."""
     if attempt.clause != "guard":
         return f"{attempt.verdict} ({attempt.clause})"
@@ -126,34 +126,34 @@ def _verdict(attempt: Attempt) -> str:
     return "deny" if attempt.verdict == "deny" else f"{attempt.verdict} ({attempt.mode})"
 
 
-def _object(attempt: Attempt) -> str:
+def _render_object(attempt: Attempt) -> str:
     where = f" -n {attempt.namespace}" if attempt.namespace else ""
     return f"{attempt.kind.lower()}/{attempt.name}{where}"
 
 
-def _details(attempt: Attempt) -> Iterator[str]:
+def _render_details(attempt: Attempt) -> Iterator[str]:
     for change in attempt.changes:
-        yield change_in_words(change)
+        yield render_change(change)
     if attempt.unlisted:
         yield f"and {attempt.unlisted} more"
     if attempt.reason:
         yield f"reason: {attempt.reason}"
 
 
-def change_in_words(change: ChangedField) -> str:
+def render_change(change: ChangedField) -> str:
     """Return what *change* did; values that are hidden stay so."""
-    return f"{change.path}  {_old(change)} → {_new(change)}"
+    return f"{change.path}  {_render_old(change)} → {_new(change)}"
 
 
-def _old(change: ChangedField) -> str:
-    return _value(change.old, change.old_masked, change.old_cut)
+def _render_old(change: ChangedField) -> str:
+    return _render_value(change.old, change.old_masked, change.old_cut)
 
 
 def _new(change: ChangedField) -> str:
-    return _value(change.new, change.new_masked, change.new_cut)
+    return _render_value(change.new, change.new_masked, change.new_cut)
 
 
-def _value(plain: object, masked: str, cut: Cut | None) -> str:
+def _render_value(plain: object, masked: str, cut: Cut | None) -> str:
     if masked:
         return "(hidden)"
     if cut is not None:
@@ -210,7 +210,7 @@ class JsonLines:
     def show(self, writes: Sequence[Write]) -> None:
         """Show *writes*; more may come."""
         for write in writes:
-            click.echo(json.dumps(_document(write)))
+            click.echo(json.dumps(_document_of(write)))
 
     show_all = show
 
@@ -220,7 +220,7 @@ class Json(JsonLines):
 
     def show_all(self, writes: Sequence[Write]) -> None:
         """Show *writes*, and that there are no others."""
-        click.echo(json.dumps([_document(write) for write in writes], indent=2))
+        click.echo(json.dumps([_document_of(write) for write in writes], indent=2))
 
 
 FORMATS: Final[Mapping[str, Callable[[], Output]]] = {
@@ -230,13 +230,13 @@ FORMATS: Final[Mapping[str, Callable[[], Output]]] = {
 }
 
 
-def _document(write: Write) -> dict[str, Any]:
+def _document_of(write: Write) -> dict[str, Any]:
     """Return the last try as it was recorded, with its digest and the ids of all tries."""
     last = write[-1]
-    return _recorded(last) | {"digest": last.digest, "tries": [record.entry.id for record in write]}
+    return _json_of(last) | {"digest": last.digest, "tries": [record.entry.id for record in write]}
 
 
-def _recorded(record: Record) -> dict[str, Any]:
+def _json_of(record: Record) -> dict[str, Any]:
     recorded: dict[str, Any]
     if isinstance(record.entry, Damaged):
         recorded = msgspec.to_builtins(record.entry)
@@ -256,24 +256,28 @@ def _object_of(
     kind, slash, name = (word or "").rpartition("/")
     if slash and not (kind and name):
         raise click.BadParameter(f"{word!r} is no KIND/NAME; try deploy/web")
-    return _kind(_context, _parameter, kind or None), name or None
+    return _parse_kind(_context, _parameter, kind or None), name or None
 
 
-def _kind(_context: click.Context, _parameter: click.Parameter, word: str | None) -> str | None:
+def _parse_kind(
+    _context: click.Context, _parameter: click.Parameter, word: str | None
+) -> str | None:
     try:
         return word and kind_of(word)
     except KindUnknown as error:
         raise click.BadParameter(str(error)) from error
 
 
-def _field(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+def _parse_field(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> str | None:
     try:
         return text and str(parse_path(text.rstrip("/") or "/"))
     except PathError as error:
         raise click.BadParameter(f"{text!r} is no path ({error}); try /spec/replicas") from error
 
 
-def _id(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+def _parse_id(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
     try:
         return text and str(uuid.UUID(text))
     except ValueError as error:
@@ -284,9 +288,9 @@ def _id(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 @ledger_option
 @click.argument("target", metavar="[KIND/NAME]", required=False, callback=_object_of)
 @click.option("--namespace", "-n", help="Of objects in this namespace; '' for those in none.")
-@click.option("--kind", callback=_kind, help="Of this kind: Deployment, deploy, deployments.")
+@click.option("--kind", callback=_parse_kind, help="Of this kind: Deployment, deploy, deployments.")
 @click.option("--name", help="Of objects with this name.")
-@click.option("--field", callback=_field, help="That changed this field, or one below it.")
+@click.option("--field", callback=_parse_field, help="That changed this field, or one below it.")
 @click.option("--actor", help="By this user.")
 @click.option("--ticket", help="Under this ticket.")
 @click.option("--app", metavar="[NAMESPACE/]NAME", help="To objects of this application.")
@@ -304,7 +308,7 @@ def _id(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 @click.option(
     "--before",
     metavar="ID",
-    callback=_id,
+    callback=_parse_id,
     help="Only what is older than this record: the next page.",
 )
 @click.option(
@@ -368,7 +372,7 @@ def command(
             output().show_all(_open_grants(ledger, question))
             return
         if not follow:
-            writes = _latest(ledger, question)
+            writes = _find_latest(ledger, question)
             output().show_all(writes[::-1])
             if len(writes) == limit and output is FORMATS["table"]:
                 click.echo(f"Older ones: --before {writes[0][-1].entry.id}", err=True)
@@ -391,31 +395,31 @@ def _is_older(record: Record, question: Question) -> bool:
     return question.before is None or record.entry.id < question.before
 
 
-def _latest(ledger: Ledger, question: Question) -> list[Write]:
+def _find_latest(ledger: Ledger, question: Question) -> list[Write]:
     """Return the latest writes that *question* wants, oldest first, each with all its tries."""
     records: list[Record] = []
-    page = _page(ledger, question)
+    page = _read_page(ledger, question)
     while True:
         records += page
-        writes = _writes(records[::-1])[-question.limit :]
+        writes = _group_tries(records[::-1])[-question.limit :]
         if len(page) < question.limit or _is_whole(writes, page[-1], question.limit):
             return writes
-        page = _page(ledger, replace(question, before=page[-1].entry.id))
+        page = _read_page(ledger, replace(question, before=page[-1].entry.id))
 
 
-def _page(ledger: Ledger, question: Question) -> list[Record]:
-    return [record_in(row) for row in ledger.found(question)]
+def _read_page(ledger: Ledger, question: Question) -> list[Record]:
+    return [record_in(row) for row in ledger.find_rows(question)]
 
 
 def _is_whole(writes: Sequence[Write], oldest: Record, limit: int) -> bool:
-    """Tell whether no try of *writes* can be older than the *oldest* record that was read."""
+    """Return whether no try of *writes* can be older than the *oldest* record that was read."""
     return (
         len(writes) == limit
         and oldest.entry.time < min(write[0].entry.time for write in writes) - RETRY_WINDOW
     )
 
 
-def _writes(records: Sequence[Record]) -> list[Write]:
+def _group_tries(records: Sequence[Record]) -> list[Write]:
     """Return *records*, oldest first, with the tries of one write together; by their last."""
     by_id = {record.entry.id: record for record in records}
     attempts = (record.entry for record in records if isinstance(record.entry, Attempt))
@@ -428,12 +432,12 @@ def _writes(records: Sequence[Record]) -> list[Write]:
 def _follow(ledger: Ledger, question: Question, output: Output) -> None:
     """Show the latest writes, then every other as it comes; Ctrl-C ends it."""
     follower = Follower(ledger)  # before the question: what arrives meanwhile is seen by both
-    past = _latest(ledger, question)
+    past = _find_latest(ledger, question)
     output.show(past)
     shown = {record.entry.id for write in past for record in write}
     while True:
-        arrived = [each for each in follower.arrived() if _is_wanted(each.entry, question)]
-        output.show(_writes([each for each in arrived if each.entry.id not in shown]))
+        arrived = [each for each in follower.poll() if _is_wanted(each.entry, question)]
+        output.show(_group_tries([each for each in arrived if each.entry.id not in shown]))
         time.sleep(PAUSE)
 
 

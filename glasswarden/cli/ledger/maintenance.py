@@ -1,11 +1,4 @@
-"""`glasswarden ledger prune`: let go of what is old.
-
-`glasswarden ledger hold`: keep what belongs to a ticket, however old.
-
-`glasswarden ledger migrate`: the tables of this version.
-
-`glasswarden ledger key`: the key that others verify with.
-"""
+"""`glasswarden ledger prune`, `hold`, `migrate` and `key`: maintenance of a ledger."""
 
 import getpass
 from contextlib import ExitStack
@@ -31,16 +24,16 @@ from glasswarden.ledger.chain import open_signer
 from glasswarden.ledger.fsck.trust import Trust
 from glasswarden.ledger.ledger import LegalHold
 from glasswarden.ledger.open import migrate_ledger
-from glasswarden.ledger.retention import Pruning, lift_hold, prune, put_hold
-from glasswarden.terminal import printable
+from glasswarden.ledger.retention import Pruning, place_hold, prune, release_hold
+from glasswarden.terminal import escape_unprintable
 
 
 @click.command("prune")
 @ledger_option
 @keys_option
 @public_key_option
-@click.option("--older-than", type=DURATION, required=True, help="What is older goes: 400d.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and leave it.")
+@click.option("--older-than", type=DURATION, required=True, help="Remove what is older: 400d.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, without removing it.")
 @click.pass_context
 def prune_command(
     ctx: click.Context,
@@ -50,7 +43,7 @@ def prune_command(
     older_than: timedelta,
     dry_run: bool,  # noqa: FBT001 - click hands it over by name
 ) -> None:
-    """Cut the old beginnings of chains; a signed tombstone keeps the rest verifiable.
+    """Remove the old beginnings of chains; a signed tombstone keeps the rest verifiable.
 
     What belongs to a ticket under legal hold stays. A chain that does not verify, by --public-key
     or by the ledger's own key, is left alone, and the exit code is 1.
@@ -60,19 +53,19 @@ def prune_command(
     with sentences(), existing(address) as ledger, ExitStack() as stack:
         # What others signed is not ours to bury, unless somebody says so.
         trust = Trust(frozenset(public_keys) or own_key(keys, address) or None)
-        clerk = None if dry_run else stack.enter_context(acting(ledger, address, keys, now))
-        for each in prune(ledger, now - older_than, trust, clerk):
+        maintenance = None if dry_run else stack.enter_context(acting(ledger, address, keys, now))
+        for each in prune(ledger, now - older_than, trust, maintenance):
             if isinstance(each, Pruning):
                 pruned += each.count
-                click.echo(told(each, is_done=not dry_run))
+                click.echo(render_pruning(each, is_done=not dry_run))
             else:
                 refused += 1
-                click.echo(f"left alone: {each}", err=True)
-    click.echo(f"{counted(pruned, 'record')} {'would go' if dry_run else 'pruned'}")
+                click.echo(f"not pruned: {each}", err=True)
+    click.echo(f"{counted(pruned, 'record')} {'would be removed' if dry_run else 'pruned'}")
     ctx.exit(1 if refused else 0)
 
 
-def told(pruning: Pruning, *, is_done: bool) -> str:
+def render_pruning(pruning: Pruning, *, is_done: bool) -> str:
     """Return a line about one chain."""
     kept = f", {len(pruning.kept):,} kept" if pruning.kept else ""
     cut = "cut" if is_done else "would be cut"
@@ -82,39 +75,47 @@ def told(pruning: Pruning, *, is_done: bool) -> str:
 
 @click.group("hold")
 def hold_command() -> None:
-    """Keep what belongs to a ticket, however old; each act leaves a signed record."""
+    """Keep the records of a ticket, however old; each change leaves a signed record."""
 
 
-def who_and_why(function: Function) -> Function:
-    """Let a command be told who acts, and why."""
-    by = click.option("--by", default=getpass.getuser, help="Who says so; else you.")
-    why = click.option("--why", required=True, help="The reason, for whoever asks later.")
+def add_who_and_why(function: Function) -> Function:
+    """Add the options for who acts, and why."""
+    by = click.option("--by", default=getpass.getuser, help="Who decided it; default: you.")
+    why = click.option("--why", required=True, help="The reason, which is recorded.")
     return by(why(function))
 
 
 @hold_command.command("add")
 @click.argument("ticket")
-@who_and_why
+@add_who_and_why
 @ledger_option
 @keys_option
 def add(ticket: str, by: str, why: str, address: str, keys: Path | None) -> None:
-    """Put a legal hold on TICKET."""
+    """Place a legal hold on TICKET."""
     now = datetime.now(UTC)
-    with sentences(), existing(address) as ledger, acting(ledger, address, keys, now) as clerk:
-        is_new = put_hold(ledger, LegalHold(ticket, now, by, why), clerk)
-    click.echo(f"{ticket} is held" if is_new else f"{ticket} was held already, and still is")
+    with (
+        sentences(),
+        existing(address) as ledger,
+        acting(ledger, address, keys, now) as maintenance,
+    ):
+        is_new = place_hold(ledger, LegalHold(ticket, now, by, why), maintenance)
+    click.echo(f"{ticket} is held" if is_new else f"{ticket} is already held")
 
 
 @hold_command.command("remove")
 @click.argument("ticket")
-@who_and_why
+@add_who_and_why
 @ledger_option
 @keys_option
 def remove(ticket: str, by: str, why: str, address: str, keys: Path | None) -> None:
-    """Lift the legal hold on TICKET."""
+    """Release the legal hold on TICKET."""
     now = datetime.now(UTC)
-    with sentences(), existing(address) as ledger, acting(ledger, address, keys, now) as clerk:
-        was_held = lift_hold(ledger, ticket, by, why, clerk)
+    with (
+        sentences(),
+        existing(address) as ledger,
+        acting(ledger, address, keys, now) as maintenance,
+    ):
+        was_held = release_hold(ledger, ticket, by, why, maintenance)
     if not was_held:
         raise click.ClickException(f"{ticket} is not held")
     click.echo(f"{ticket} is no longer held")
@@ -127,13 +128,13 @@ def list_command(address: str) -> None:
     with sentences(), existing(address) as ledger:
         for hold in ledger.holds():
             cells = (hold.ticket, hold.since.isoformat(), hold.by, hold.why)
-            click.echo("\t".join(map(printable, cells)))
+            click.echo("\t".join(map(escape_unprintable, cells)))
 
 
 @click.command("migrate")
 @ledger_option
 def migrate_command(address: str) -> None:
-    """Make the ledger's tables, or bring them to this program's version.
+    """Create the ledger's tables, or migrate them to this program's version.
 
     All or nothing, and safe to repeat; of two that run at once one waits. In PostgreSQL it also
     makes the partitions of this month and the next three.

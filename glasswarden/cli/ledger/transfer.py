@@ -1,8 +1,6 @@
-"""`glasswarden ledger export`: the ledger as lines of JSON.
+"""`glasswarden ledger export` and `import`: the ledger as lines of JSON.
 
-`glasswarden ledger import`: lines of JSON into a ledger.
-
-What a command could not take along: said at once, and counted for the exit code.
+A record that cannot be transferred is reported at once, and counted for the exit code.
 """
 
 import sys
@@ -17,33 +15,35 @@ from glasswarden.cli.evidence import counted, existing, ledger_option, opened, s
 from glasswarden.cli.ledger.fsck import Progress
 from glasswarden.cli.options import FILE, MOMENT
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.ledger.transfer import exported, imported
-from glasswarden.terminal import printable
+from glasswarden.ledger.transfer import export_lines, import_lines
+from glasswarden.terminal import escape_unprintable
 
 
 class LeftOut:
-    """Whoever is told of each."""
+    """Reports and counts what was left out."""
 
     def __init__(self, how: str) -> None:
         self.count = 0
         self._how = how
 
     def __call__(self, error: LedgerError) -> None:
-        """Say what was left out, and why."""
+        """Report what was left out, and why."""
         self.count += 1
-        click.echo(f"{self._how}: {printable(str(error))}", err=True)
+        click.echo(f"{self._how}: {escape_unprintable(str(error))}", err=True)
 
 
 @click.command("export")
 @ledger_option
-@click.option("--since", type=MOMENT, help="Only what is younger: 2d, or a date.")
+@click.option("--since", type=MOMENT, help="Only what is newer: 2d, or a date.")
 @click.option("--until", type=MOMENT, help="Only what is older: 2d, or a date.")
-@click.option("--ticket", "tickets", multiple=True, help="Only what belongs to it. Repeatable.")
+@click.option(
+    "--ticket", "tickets", multiple=True, help="Only the records of this ticket. Repeatable."
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="The file to write; else the standard output.",
+    help="The file to write; default: standard output.",
 )
 @click.pass_context
 def export(
@@ -65,10 +65,10 @@ def export(
     if output is not None:
         stream = output.open("wb")
     with sentences(), existing(address) as ledger, stream as lines:
-        found = exported(ledger, since, until, tickets, left_out)
+        found = export_lines(ledger, since, until, tickets, left_out)
         for count, line in enumerate(found, start=1):
             lines.write(line)
-            progress.tell(count, "records")
+            progress.show(count, "records")
         lines.flush()
     progress.clear()
     ctx.exit(1 if left_out.count else 0)
@@ -79,7 +79,7 @@ def export(
 @click.option(
     "--keep-going",
     is_flag=True,
-    help="List the lines that are rejected, and go on behind them: for what a broken disk left.",
+    help="List rejected lines and continue: for a file from a broken disk.",
 )
 @click.argument("file", type=FILE)
 @click.pass_context
@@ -98,8 +98,8 @@ def import_records(
     reject = {"left_out": left_out} if keep_going else {}
     try:
         with click.open_file(str(file), "rb") as lines, opened(address, to_fill=True) as ledger:
-            for count in imported(ledger, lines, **reject):
-                progress.tell(count, "records")
+            for count in import_lines(ledger, lines, **reject):
+                progress.show(count, "records")
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}") from error
     progress.clear()

@@ -1,5 +1,5 @@
-"""Whether a ledger is what its writers left: every chain derived anew from the stored bytes.
+"""Verification of a ledger: every chain is derived again from the stored bytes.
 
-The checks are pure: rows in, findings out. `run` reads the ledger for them, `audit_log` the API
-server's log, `state` what an earlier run has seen.
+The checks are pure: rows in, findings out. `run` reads the ledger and the state of the last run,
+`witness` the API server's audit log.
 """

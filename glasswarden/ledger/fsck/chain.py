@@ -1,6 +1,8 @@
-"""One chain: every record follows the one before, and nothing that was once seen is gone.
+"""Verification of one chain: each row, its link to the previous row, and what is missing.
 
-One row on its own: its bytes, its digest, its columns, its signature.
+A row is checked for its bytes, digest, columns and signature. A chain is checked against everything
+that was claimed about it: checkpoints of other chains, tombstones, the list of chains, an earlier
+run.
 """
 
 from collections.abc import Sequence
@@ -26,7 +28,7 @@ from glasswarden.ledger.fsck.findings import (
 )
 from glasswarden.ledger.fsck.trust import Claim, Trust
 from glasswarden.ledger.ledger import Row
-from glasswarden.ledger.query import Indexed, fields_of, indexed
+from glasswarden.ledger.query import IndexedColumns, columns_of, fields_of
 from glasswarden.ledger.record import (
     FORMAT,
     GENESIS,
@@ -42,17 +44,17 @@ from glasswarden.ledger.record import (
 )
 
 _PLACE: Final = frozenset({"writer", "sequence"})
-_COMMON: Final = Indexed._fields.index("verdict")
+_COMMON: Final = IndexedColumns._fields.index("verdict")
 """How many columns there are that records of every kind and version fill."""
 
 
 def faults_of(row: Row, trust: Trust) -> tuple[AnyEntry | None, list[Finding]]:
-    """Return what *row* says, where it can be read, and what is wrong with it."""
+    """Return the entry in *row*, where it can be read, and what is wrong with it."""
     digest = sha256(row.body).hexdigest()
     try:
         entry = read_entry(row.body, row.digest)
     except RecordMalformed:
-        return None, [_unreadable(row, is_edited=digest != row.digest)]
+        return None, [_unreadable_finding(row, is_edited=digest != row.digest)]
     if (
         isinstance(entry, Attempt)
         and digest == row.digest
@@ -61,13 +63,13 @@ def faults_of(row: Row, trust: Trust) -> tuple[AnyEntry | None, list[Finding]]:
     ):
         return entry, []
     record = Record(entry, row.body, row.digest, row.signature)
-    return entry, _named(row, record, trust, is_edited=digest != row.digest)
+    return entry, _faults_in_order(row, record, trust, is_edited=digest != row.digest)
 
 
-def _named(row: Row, record: Record, trust: Trust, *, is_edited: bool) -> list[Finding]:
-    """Return what is wrong with *row*, the gravest only: the rest follows from it."""
+def _faults_in_order(row: Row, record: Record, trust: Trust, *, is_edited: bool) -> list[Finding]:
+    """Return what is wrong with *row*, only the most severe: the rest follows from it."""
     entry, place = record.entry, row.columns
-    differing = _differing(row, record)
+    differing = _differing_columns(row, record)
     if is_edited:
         columns = tuple(name for name in differing if name not in _PLACE)
         return [Edited(chain=place.writer, sequence=place.sequence, id=place.id, columns=columns)]
@@ -83,15 +85,15 @@ def _named(row: Row, record: Record, trust: Trust, *, is_edited: bool) -> list[F
                 chain=place.writer, sequence=place.sequence, id=entry.id, columns=differing
             )
         )
-    if why := trust.objection(entry, row.digest, row.signature):
+    if why := trust.find_objection(entry, row.digest, row.signature):
         found.append(Forged(chain=place.writer, sequence=place.sequence, id=entry.id, why=why))
     return found
 
 
-def _differing(row: Row, record: Record) -> tuple[str, ...]:
-    """Return the columns of *row* that do not say what its bytes do."""
-    said = indexed(record.entry)
-    # What a later version means by the rest is not known here.
+def _differing_columns(row: Row, record: Record) -> tuple[str, ...]:
+    """Return the columns of *row* that differ from its bytes."""
+    said = columns_of(record.entry)
+    # The meaning of the rest in a later version is not known here.
     compared = _COMMON if record.is_later else len(said)
     names = [
         name
@@ -108,19 +110,19 @@ def _differing(row: Row, record: Record) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _unreadable(row: Row, *, is_edited: bool) -> Finding:
+def _unreadable_finding(row: Row, *, is_edited: bool) -> Finding:
     kind = Edited if is_edited else Unreadable
     return kind(chain=row.columns.writer, sequence=row.columns.sequence, id=row.columns.id)
 
 
 LIST_OF_CHAINS: Final = "the ledger's list of chains"
-"""Who claims what is not signed: the database itself."""
+"""The source of claims that are not signed: the database itself."""
 
 _UNLINKED: Final = (Edited, Reordered, Unreadable)
-"""What says nothing sure about the record behind it."""
+"""Findings after which the link to the next record cannot be checked."""
 
 
-class Place(NamedTuple):
+class ChainPlace(NamedTuple):
     """How far a chain was verified; no digest where that is not known yet."""
 
     sequence: int
@@ -128,10 +130,10 @@ class Place(NamedTuple):
 
 
 class ChainCheck:
-    """Rows of one chain in, in order; findings out.
+    """Checks the rows of one chain, in order.
 
-    It begins at the chain's first record, behind what a tombstone cut, or at a place that was
-    verified earlier: *anchor*, which is then the first row to come.
+    It begins at the chain's first record, behind what a tombstone removed, or at a place that was
+    verified earlier: *anchor*, which is then the first row to check.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class ChainCheck:
         trust: Trust,
         claims: Sequence[Claim] = (),
         stone: Tombstone | None = None,
-        anchor: Place | None = None,
+        anchor: ChainPlace | None = None,
     ) -> None:
         self.chain = chain
         self.sequence = anchor.sequence - 1 if anchor else 0
@@ -157,19 +159,19 @@ class ChainCheck:
         self._through = stone.through if stone else 0
         self._is_anchored = anchor is not None
         self._prev: str | None = None if anchor else GENESIS
-        """What the next record must follow; none where that cannot be told."""
+        """The digest that the next record must name; none where that is unknown."""
         self._id = ""
         self._is_clean = True
         self._claims: dict[int, list[Claim]] = {}
         for claim in claims:
             self._claims.setdefault(claim.sequence, []).append(claim)
 
-    def see(self, row: Row) -> list[Finding]:
+    def check_row(self, row: Row) -> list[Finding]:
         """Return what is wrong with *row*, or with what is missing before it."""
         self.records += 1
         entry, found = faults_of(row, self._trust)
-        if entry is not None and not found and self._follows(entry):
-            # Nothing was found, so its columns say the same; to look at them takes time.
+        if entry is not None and not found and self._is_next(entry):
+            # Nothing was found, so its columns are the same; comparing them takes time.
             self.sequence, self._id, self._prev = entry.sequence, entry.id, row.digest
             if self._is_clean:
                 self._verified = (entry.sequence, row.digest)
@@ -179,16 +181,16 @@ class ChainCheck:
         sequence = row.columns.sequence
         if sequence < 1:
             self._is_clean = False
-            return found or [self._forged(row, "it stands before the beginning of its chain")]
+            return found or [self._new_forged(row, "it precedes the beginning of its chain")]
         if sequence <= self._through:
-            found += self._survivor(row)
+            found += self._check_kept(row)
         else:
             if self._stone and self.sequence < self._through:
                 self.sequence, self._prev = self._through, self._stone.digest
-            found += self._linked(row, entry, is_judged=not _is_unlinked(found))
+            found += self._check_place(row, entry, is_judged=not _has_unlinked(found))
         if sequence in self._claims and not found:
             found += [
-                self._denial(claim, row.columns.id)
+                self._new_contradiction(claim, row.columns.id)
                 for claim in self._claims[sequence]
                 if claim.digest != row.digest
             ]
@@ -198,8 +200,8 @@ class ChainCheck:
             self._verified = (sequence, row.digest)
         return found
 
-    def _follows(self, entry: AnyEntry) -> bool:
-        """Tell whether *entry* is what nearly all are: the next of its chain, and nothing else."""
+    def _is_next(self, entry: AnyEntry) -> bool:
+        """Return whether *entry* is an attempt and the next of its chain, as nearly all are."""
         return (
             isinstance(entry, Attempt)
             and entry.format <= FORMAT
@@ -210,7 +212,7 @@ class ChainCheck:
             and not self.is_closed
         )
 
-    def _survivor(self, row: Row) -> list[Finding]:
+    def _check_kept(self, row: Row) -> list[Finding]:
         """Return what is wrong with a record that stayed where others were pruned."""
         sequence, record = row.columns.sequence, row.columns.id
         digest = self._kept.pop(sequence, None)
@@ -221,7 +223,7 @@ class ChainCheck:
             return [Contradicted(chain=self.chain, sequence=sequence, id=record, by=by)]
         return []
 
-    def _linked(self, row: Row, entry: AnyEntry | None, *, is_judged: bool) -> list[Finding]:
+    def _check_place(self, row: Row, entry: AnyEntry | None, *, is_judged: bool) -> list[Finding]:
         """Return what is wrong between *row* and the one before, and move on to it."""
         sequence, record = row.columns.sequence, row.columns.id
         if sequence <= self.sequence:
@@ -232,22 +234,22 @@ class ChainCheck:
             missing, through = self.sequence + 1, sequence - 1
             found.append(Removed(chain=self.chain, sequence=missing, through=through))
         elif entry is not None and is_judged:
-            found += self._joint(row, entry)
+            found += self._check_prev(row, entry)
         if self.is_closed:
-            found.append(self._forged(row, "it follows the end of its chain"))
+            found.append(self._new_forged(row, "it follows the end of its chain"))
         self.sequence, self._id = sequence, record
         self._prev = row.digest if is_judged else None
         self.is_closed = self.is_closed or isinstance(entry, Closed)
         return found
 
-    def _joint(self, row: Row, entry: AnyEntry) -> list[Finding]:
-        """Return what is wrong with what *row*, which says *entry*, follows by its own word."""
+    def _check_prev(self, row: Row, entry: AnyEntry) -> list[Finding]:
+        """Return what is wrong with the previous record that *entry* in *row* names."""
         found: list[Finding] = []
         sequence = entry.sequence
         if self._prev not in (None, entry.prev):
             if sequence == 1:
                 why = "the first of a chain follows nothing, but it names a record before"
-                found.append(self._forged(row, why))
+                found.append(self._new_forged(row, why))
             elif sequence == self._through + 1:
                 found.append(
                     Contradicted(
@@ -256,29 +258,29 @@ class ChainCheck:
                 )
             else:
                 found.append(Replaced(chain=self.chain, sequence=sequence - 1, id=self._id))
-        # Nor with a kind of record that is not known here: anybody can invent one.
+        # A kind of record that is not known here does not count: anybody can invent one.
         if sequence == 1 and not isinstance(entry, Opened):
-            found.append(self._forged(row, "its chain does not begin with a signed opening"))
+            found.append(self._new_forged(row, "its chain does not begin with a signed opening"))
         return found
 
-    def _forged(self, row: Row, why: str) -> Finding:
+    def _new_forged(self, row: Row, why: str) -> Finding:
         place = row.columns
         return Forged(chain=self.chain, sequence=place.sequence, id=place.id, why=why)
 
     @property
-    def verified(self) -> Place | None:
-        """The last place before anything was found, for a later run to begin at."""
-        return Place._make(self._verified) if self._verified else None
+    def verified(self) -> ChainPlace | None:
+        """The last place before the first finding, for a later run to begin at."""
+        return ChainPlace._make(self._verified) if self._verified else None
 
     @property
-    def reached(self) -> Place:
-        """Where the chain was seen to reach, or was cut."""
+    def reached(self) -> ChainPlace:
+        """How far the chain reaches, or where it was cut."""
         if self._stone and self.sequence <= self._through:
-            return Place(self._through, self._stone.digest)
-        return Place(self.sequence, self._prev or GENESIS)
+            return ChainPlace(self._through, self._stone.digest)
+        return ChainPlace(self.sequence, self._prev or GENESIS)
 
-    def lost(self) -> list[Finding]:
-        """Return what a tombstone kept and is gone, once a row behind it was seen."""
+    def find_lost(self) -> list[Finding]:
+        """Return what a tombstone kept and is missing, once a row behind it was checked."""
         return [
             Removed(chain=self.chain, sequence=sequence, through=sequence)
             for sequence in sorted(self._kept)
@@ -286,10 +288,10 @@ class ChainCheck:
 
     def end(self) -> list[Finding]:
         """Return what is missing, now that no row is left."""
-        found = self.lost()
+        found = self.find_lost()
         if self._stone:
             found += [
-                self._denial(claim, self._stone.id)
+                self._new_contradiction(claim, self._stone.id)
                 for claim in self._claims.get(self._through, ())
                 if claim.digest != self._stone.digest
             ]
@@ -305,12 +307,12 @@ class ChainCheck:
                 found.append(CutTail(chain=self.chain, sequence=cut, through=farthest, by=by))
         return found
 
-    def _denial(self, claim: Claim, record: str) -> Finding:
+    def _new_contradiction(self, claim: Claim, record: str) -> Finding:
         if claim.by == LIST_OF_CHAINS:
             why = "names another digest at this place than the record has"
             return HeadMismatch(chain=self.chain, sequence=claim.sequence, id=record, why=why)
         return Contradicted(chain=self.chain, sequence=claim.sequence, id=record, by=claim.by)
 
 
-def _is_unlinked(found: Sequence[Finding]) -> bool:
+def _has_unlinked(found: Sequence[Finding]) -> bool:
     return any(isinstance(each, _UNLINKED) for each in found)

@@ -1,10 +1,10 @@
-"""What can be wrong with a ledger: one type each, and one sentence that names the place."""
+"""The findings of fsck: one type for each fault, with one sentence that names the place."""
 
 import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="finding"):
-    """Something that no writer of ours leaves behind."""
+    """A fault that no writer of ours produces."""
 
     chain: str = ""
     sequence: int = 0
@@ -13,9 +13,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
     @property
     def sentence(self) -> str:
         """What is wrong, for a person."""
-        return self._told()
+        return self._describe()
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -27,17 +27,17 @@ class Edited(Finding, frozen=True, kw_only=True, tag="edited"):
     """A record's bytes are not those that its digest was taken of."""
 
     columns: tuple[str, ...] = ()
-    """Those that still say what the bytes no longer do."""
+    """Those that still hold what the bytes no longer do."""
 
-    def _told(self) -> str:
-        told = f"; its columns still differ in {', '.join(self.columns)}" if self.columns else ""
-        return f"record {self.id} was edited: its bytes do not have its digest{told}"
+    def _describe(self) -> str:
+        rest = f"; its columns still differ in {', '.join(self.columns)}" if self.columns else ""
+        return f"record {self.id} was edited: its bytes do not have its digest{rest}"
 
 
 class Replaced(Finding, frozen=True, kw_only=True, tag="replaced"):
     """A record and its digest fit each other, but not what follows."""
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return (
             f"record {self.id} was replaced, digest and all: "
             f"the record at {self.sequence + 1} follows another"
@@ -49,62 +49,62 @@ class Contradicted(Finding, frozen=True, kw_only=True, tag="contradicted"):
 
     by: str
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return f"record {self.id} is not the one that {self.by} saw here"
 
 
 class ColumnMismatch(Finding, frozen=True, kw_only=True, tag="column-mismatch"):
-    """What the database answers questions by is not what the record says."""
+    """The indexed columns are not those of the record."""
 
     columns: tuple[str, ...]
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return f"record {self.id} is found by other values than it has: {', '.join(self.columns)}"
 
 
 class Unreadable(Finding, frozen=True, kw_only=True, tag="unreadable"):
-    """The bytes have their digest and are no record all the same."""
+    """The bytes match their digest, but are not a record."""
 
-    def _told(self) -> str:
-        return f"record {self.id} has its digest, but it is no record"
+    def _describe(self) -> str:
+        return f"record {self.id} matches its digest, but is not a record"
 
 
 class Removed(Finding, frozen=True, kw_only=True, tag="removed"):
-    """Records are gone from a chain that goes on behind them."""
+    """Records are missing in a chain that continues behind them."""
 
     through: int
     """The last place that is empty."""
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         if self.through == self.sequence:
             return f"the record at {self.sequence} was removed"
         return f"the records from {self.sequence} to {self.through} were removed"
 
 
 class Reordered(Finding, frozen=True, kw_only=True, tag="reordered"):
-    """A record stands where it does not belong."""
+    """A record is in a place where it does not belong."""
 
     belongs: str
     """Its own place, `CHAIN#SEQUENCE`."""
 
-    def _told(self) -> str:
-        return f"record {self.id} stands here, but belongs to {self.belongs}"
+    def _describe(self) -> str:
+        return f"record {self.id} is here, but belongs to {self.belongs}"
 
 
 class DuplicatePlace(Finding, frozen=True, kw_only=True, tag="duplicate-place"):
-    """Two records stand in one place."""
+    """Two records are in one place."""
 
-    def _told(self) -> str:
-        return f"record {self.id} is one too many in this place"
+    def _describe(self) -> str:
+        return f"record {self.id} is a second one in this place"
 
 
 class CutTail(Finding, frozen=True, kw_only=True, tag="cut-tail"):
-    """A chain was longer once."""
+    """A chain was longer before."""
 
     through: int
     by: str
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return (
             f"the tail is cut off: the chain ends before {self.sequence}, "
             f"but {self.by} saw it reach {self.through}"
@@ -116,16 +116,16 @@ class MissingChain(Finding, frozen=True, kw_only=True, tag="missing-chain"):
 
     by: str
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return f"the whole chain is missing: {self.by} saw it reach {self.sequence}"
 
 
 class Forged(Finding, frozen=True, kw_only=True, tag="forged"):
-    """Nobody who holds a trusted key wrote this."""
+    """No holder of a trusted key wrote this."""
 
     why: str
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return f"record {self.id} is forged: {self.why}"
 
 
@@ -134,32 +134,32 @@ class HeadMismatch(Finding, frozen=True, kw_only=True, tag="head-mismatch"):
 
     why: str
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return f"the ledger's list of chains {self.why}"
 
 
 class Unpruned(Finding, frozen=True, kw_only=True, tag="unpruned"):
-    """A record is here that a tombstone says is not."""
+    """A record exists that a tombstone lists as removed."""
 
-    def _told(self) -> str:
-        return f"record {self.id} stands where the tombstone says that it was pruned"
+    def _describe(self) -> str:
+        return f"record {self.id} exists, but the tombstone says that it was pruned"
 
 
 class HoldMismatch(Finding, frozen=True, kw_only=True, tag="hold-mismatch"):
-    """The legal holds in force are not those that the records say."""
+    """The legal holds in force are not those that were recorded."""
 
     ticket: str
     why: str
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return f"the legal hold on {self.ticket} {self.why}"
 
 
 class Unwitnessed(Finding, frozen=True, kw_only=True, tag="unwitnessed"):
-    """The audit log covers the time of a record, and does not know it."""
+    """The audit log covers the time of a record, but does not contain it."""
 
-    def _told(self) -> str:
-        return f"record {self.id} has no witness: the audit log covers its time, and lacks it"
+    def _describe(self) -> str:
+        return f"record {self.id} has no witness: the audit log covers its time, but lacks it"
 
 
 class RecordMissing(Finding, frozen=True, kw_only=True, tag="record-missing"):
@@ -167,7 +167,7 @@ class RecordMissing(Finding, frozen=True, kw_only=True, tag="record-missing"):
 
     audit_id: str
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return f"record {self.id} is missing: audit event {self.audit_id} witnessed it"
 
 
@@ -176,5 +176,5 @@ class WitnessDiffers(Finding, frozen=True, kw_only=True, tag="witness-differs"):
 
     audit_id: str
 
-    def _told(self) -> str:
+    def _describe(self) -> str:
         return f"record {self.id} is not the one that audit event {self.audit_id} witnessed"

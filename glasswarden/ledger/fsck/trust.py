@@ -1,6 +1,6 @@
-"""What the signed records say about chains: where they were seen to reach, where they were cut.
+"""Signed statements about chains: which signatures are trusted, and what the signed records claim.
 
-Whose signatures count.
+They claim how far a chain reached, where it was pruned, and which tickets are under a legal hold.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ class Trust:
     """The public keys that may begin, end and cut chains."""
 
     keys: frozenset[str] | None = None
-    """None: whatever keys are found, which proves only that each chain has one."""
+    """None trusts every key that is found, which proves only that each chain has one."""
 
-    def objection(self, entry: AnyEntry, digest: str, signature: str) -> str:
-        """Return what is wrong with the signature of *entry*; nothing where all is well."""
+    def find_objection(self, entry: AnyEntry, digest: str, signature: str) -> str:
+        """Return what is wrong with the signature of *entry*; empty where nothing is."""
         if not isinstance(entry, SIGNED):
             return ""
         if not signature:
@@ -37,7 +37,7 @@ class Trust:
 
 
 class Claim(NamedTuple):
-    """At *sequence* the chain had *digest*, says *by*."""
+    """The statement of *by* that the chain had *digest* at *sequence*."""
 
     sequence: int
     digest: str
@@ -46,7 +46,7 @@ class Claim(NamedTuple):
 
 @dataclass(slots=True)
 class Testimony:
-    """All of it, by the chain that it is about."""
+    """The claims of all signed records, by the chain that they are about."""
 
     claims: defaultdict[str, list[Claim]] = field(default_factory=lambda: defaultdict(list))
     stones: dict[str, Tombstone] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Testimony:
         """The tickets whose records are to be kept."""
         return frozenset(ticket for ticket, held in self.holds.items() if held.in_force)
 
-    def reach(self, chain: str) -> int:
+    def reach_of(self, chain: str) -> int:
         """Return the farthest place of *chain* that anybody has signed for."""
         stone = self.stones.get(chain)
         named = (claim.sequence for claim in self.claims.get(chain, ()))
@@ -74,8 +74,8 @@ class Testimony:
         """The time before which records may be gone for good."""
         return max((stone.before for stone in self.stones.values() if stone.before), default=None)
 
-    def hear(self, record: Record) -> None:
-        """Add what *record*, whose signature holds, says."""
+    def add(self, record: Record) -> None:
+        """Add the claims of *record*, whose signature is valid."""
         match record.entry:
             case Opened() as opened:
                 for head in opened.heads:
@@ -83,7 +83,7 @@ class Testimony:
                     self.claims[head.writer].append(claim)
             case Tombstone() as stone:
                 before = self.stones.get(stone.chain)
-                if before is None or _reach(stone) >= _reach(before):
+                if before is None or _reach_of(stone) >= _reach_of(before):
                     self.stones[stone.chain] = stone
             case Held() as held:
                 self.holds[held.ticket] = held
@@ -91,15 +91,15 @@ class Testimony:
                 pass
 
 
-def _reach(stone: Tombstone) -> tuple[int, int]:
+def _reach_of(stone: Tombstone) -> tuple[int, int]:
     """Return what grows with every cut: how far it went, and how little it left."""
     return stone.through, -len(stone.kept)
 
 
-def heard_in(rows: Iterable[Row], trust: Trust) -> Testimony:
-    """Return what the signed *rows*, oldest first, say; what does not hold is not heard.
+def collect_testimony(rows: Iterable[Row], trust: Trust) -> Testimony:
+    """Return the claims of the signed *rows*, oldest first, that have a valid signature.
 
-    Whoever took a signature off is found where the record stands in its chain.
+    A removed signature is found where the record's chain is checked.
     """
     testimony = Testimony()
     for row in rows:
@@ -111,6 +111,6 @@ def heard_in(rows: Iterable[Row], trust: Trust) -> Testimony:
         if not key or hashlib.sha256(row.body).hexdigest() != row.digest:
             continue
         testimony.keys.add(key)
-        if not trust.objection(record.entry, row.digest, row.signature):
-            testimony.hear(record)
+        if not trust.find_objection(record.entry, row.digest, row.signature):
+            testimony.add(record)
     return testimony

@@ -1,11 +1,9 @@
-"""The API server's audit log, as far as it witnesses the ledger.
+"""The API server's audit log as a witness of the ledger: each must contain what the other does.
 
-The answer to a review carries the record's id and digest, and the API server writes them down in a
-log that neither the webhook nor the ledger's database can reach. One event may name several
-records: the API server asks again when it tries a write again, and about each object of a
+The response to an admission review carries the record's id and digest. The API server writes them
+to a log that neither the webhook nor the ledger's database can reach. One event may name several
+records: the API server asks again when it retries a write, and separately for each object of a
 collection.
-
-The ledger and its outside witness: what either knows, the other must know too.
 """
 
 import sqlite3
@@ -41,7 +39,7 @@ class AuditLog:
     def __init__(self) -> None:
         self.events = 0
         self.broken = 0
-        """Lines that are no event; each of them costs itself only."""
+        """Lines that are not events; they are skipped."""
         self.since: datetime | None = None
         self.until: datetime | None = None
         """The time that the log covers."""
@@ -55,10 +53,10 @@ class AuditLog:
 
     def read(self, files: Iterable[Path]) -> None:
         """Add what *files* hold, in any order."""
-        for event in read_events(files, self._flawed):
+        for event in read_events(files, self._note_flaw):
             self._add(event)
 
-    def _flawed(self, flaw: Flaw) -> None:
+    def _note_flaw(self, flaw: Flaw) -> None:
         if not flaw.line:
             raise LogUnreadable(str(flaw))
         self.broken += 1
@@ -99,32 +97,32 @@ def read_logs(files: Iterable[Path]) -> AuditLog:
 CLOCKS_APART: Final = timedelta(hours=1)
 """How far the clocks of the API server and the webhook usually differ at most.
 
-Records that are older still are found one by one, which takes longer.
+Older records are looked up one by one, which takes longer.
 """
 
 
-class Covered(NamedTuple):
-    """Which records a log must know: those of its time, and of its cluster if that is named."""
+class Coverage(NamedTuple):
+    """The records that a log must contain: those of its time, and of its cluster if named."""
 
     since: datetime
     until: datetime
     cluster: str = ""
 
     def covers(self, attempt: Attempt) -> bool:
-        """Tell whether the log must know *attempt*."""
+        """Return whether the log must contain *attempt*."""
         return self.since <= attempt.time <= self.until and self.cluster in ("", attempt.cluster)
 
 
-def differences(
+def find_differences(
     rows: Iterable[Row],
     witnesses: Iterable[Witness],
-    covered: Covered,
+    covered: Coverage,
     find: Callable[[str], Row | None],
 ) -> Iterator[Finding]:
-    """Yield what only one side knows; both come by id, and are walked through side by side.
+    """Yield what only one side has; both are ordered by id, and are walked in parallel.
 
-    What is not among *rows* is looked up by *find*: a clock that was put back leaves records that
-    are far older than their witnesses.
+    What is not among *rows* is looked up by *find*: after a clock was set back, records may be far
+    older than their witnesses.
     """
     left = iter(witnesses)
     witness = next(left, None)
@@ -132,27 +130,27 @@ def differences(
         is_witnessed, place = False, row.columns
         while witness is not None and witness.id <= place.id:
             known = row if witness.id == place.id else find(witness.id)
-            yield from _objections(witness, known)
+            yield from _compare_row(witness, known)
             is_witnessed = witness.id == place.id
             witness = next(left, None)
         if not is_witnessed and _is_missed(row, covered):
             yield Unwitnessed(chain=place.writer, sequence=place.sequence, id=place.id)
     while witness is not None:
-        yield from _objections(witness, find(witness.id))
+        yield from _compare_row(witness, find(witness.id))
         witness = next(left, None)
 
 
-def _is_missed(row: Row, covered: Covered) -> bool:
-    """Tell whether the log should know *row*: by its bytes, columns can be edited."""
+def _is_missed(row: Row, covered: Coverage) -> bool:
+    """Return whether the log should contain *row*: by its bytes, since columns can be edited."""
     try:
         entry = read_record(row.body, row.digest).entry
-    except RecordMalformed:  # said where its chain is read
+    except RecordMalformed:  # reported where its chain is read
         return False
     return isinstance(entry, Attempt) and covered.covers(entry)
 
 
-def _objections(witness: Witness, row: Row | None) -> Iterator[Finding]:
-    """Yield what *witness* has to say against *row*, the record of that id, if there is one."""
+def _compare_row(witness: Witness, row: Row | None) -> Iterator[Finding]:
+    """Yield how *witness* differs from *row*, the record of that id, if there is one."""
     if row is None:
         yield RecordMissing(id=witness.id, audit_id=witness.audit_id)
     elif witness.digest != row.digest:
@@ -164,7 +162,7 @@ def _objections(witness: Witness, row: Row | None) -> Iterator[Finding]:
         )
 
 
-def compared(
+def compare_with_log(
     ledger: Ledger,
     log: AuditLog,
     testimony: Testimony,
@@ -172,17 +170,17 @@ def compared(
     cluster: str = "",
     since: datetime | None = None,
 ) -> Iterator[Finding]:
-    """Yield what only one of *ledger* and *log* knows, of what is younger than *since*.
+    """Yield what only one of *ledger* and *log* has, of what is newer than *since*.
 
     *lag* is how long an event may take to be written; records that near to either end of the log
-    are not missed in it. What retention took is not missed in the ledger.
+    are not required in it. What retention removed is not required in the ledger.
     """
     if log.since is None or log.until is None:
         return
     begin = max(filter(None, (since, testimony.pruned_before)), default=None)
     first = new_id(begin, bytes(10)) if begin else ""
     witnesses = (witness for witness in log.witnesses() if witness.id >= first)
-    covered = Covered(max(begin or log.since, log.since + lag), log.until - lag, cluster)
+    covered = Coverage(max(begin or log.since, log.since + lag), log.until - lag, cluster)
     # A witness may be of a record that is older than the log: the clocks are two.
-    rows = ledger.oldest_first(begin or log.since - CLOCKS_APART)
-    yield from differences(rows, witnesses, covered, ledger.find)
+    rows = ledger.rows_since(begin or log.since - CLOCKS_APART)
+    yield from find_differences(rows, witnesses, covered, ledger.find)

@@ -1,1 +1,1 @@
-"""The ledger for replicas and fleets: PostgreSQL, in monthly partitions. Needs psycopg 3."""
+"""The ledger in PostgreSQL, for several replicas, partitioned by month. Needs psycopg 3."""

@@ -1,9 +1,9 @@
-"""Records into their places. A place, writer and sequence, is taken once, in whichever month.
+"""Appending records to PostgreSQL, and the monthly partitions that hold them.
 
-No index can say so across partitions; the chain's row does. Whoever appends moves it in the same
-transaction, holds its lock until the commit, and takes only places behind the old end unasked.
-
-Months: made where a record needs one, dropped when nothing is left in them.
+A place in a chain (writer and sequence) is taken once, in any partition. No index can guarantee
+that across partitions; the chain's row does. A process that appends updates this row in the same
+transaction, holds its lock until the commit, and only takes places behind the old end without a
+lookup. Partitions are created when a record needs one and dropped when they are empty.
 """
 
 from collections import defaultdict
@@ -56,7 +56,7 @@ _WITNESS: Final = """
 
 
 def append(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:
-    """Store *records*, all or none; pass over those that are there."""
+    """Store *records*, all or none; skip those that are there."""
     if not _continue(connection, records, bodies):
         with connection.transaction():
             merge(connection, records, bodies)
@@ -64,16 +64,16 @@ def append(connection: Connection, records: Sequence[Record], bodies: Bodies) ->
 
 def merge(connection: Connection, records: Sequence[Record], bodies: Bodies) -> None:
     """Store, inside a transaction, what is missing of *records*, in whatever order they come."""
-    chains = _chains(records)
+    chains = _group_by_chain(records)
     # In one order everywhere, so that two that append to the same chains do not block each other.
     for writer in sorted(chains):
         _merge(connection, writer, chains[writer], bodies)
-    for head in _witnessed_by(records):
+    for head in _heads_in(records):
         connection.execute(_WITNESS, [head.writer, head.sequence])
 
 
 def _continue(connection: Connection, records: Sequence[Record], bodies: Bodies) -> bool:
-    """Store the next records of one chain; where they are not that, do nothing and say so."""
+    """Store the next records of one chain; return False, without effect, if they are not."""
     entries = [record.entry for record in records]
     in_order = all(
         one.writer == other.writer and one.sequence < other.sequence
@@ -85,16 +85,16 @@ def _continue(connection: Connection, records: Sequence[Record], bodies: Bodies)
     try:
         return connection.execute(_CONTINUE, values, prepare=True).rowcount == len(records)
     except errors.UniqueViolation:
-        return False  # `_merge` says which
+        return False  # `_merge` finds out which
 
 
 def _merge(connection: Connection, writer: str, records: Sequence[Record], bodies: Bodies) -> None:
     [end] = connection.execute(_LOCK, [writer]).fetchone() or [0]
-    wanted = _by_place(records)
-    taken = _taken(connection, writer, [place for place in wanted if place <= end])
+    wanted = _index_by_place(records)
+    taken = _find_taken(connection, writer, [place for place in wanted if place <= end])
     for place in taken.keys() & wanted.keys():
         if taken[place] != wanted[place].digest:
-            raise _conflict(wanted[place])
+            raise _new_conflict(wanted[place])
     missing = [record for place, record in sorted(wanted.items()) if place not in taken]
     if not missing:
         return
@@ -102,34 +102,32 @@ def _merge(connection: Connection, writer: str, records: Sequence[Record], bodie
         connection.execute(INSERT, batch_of(missing, bodies))
     except errors.UniqueViolation as error:
         raise LedgerConflict(
-            f"another record stands in the way of {writer}: {error.diag.message_detail}"
+            f"another record is in a place of {writer}: {error.diag.message_detail}"
         ) from error
     connection.execute(_MOVE, _end_of(missing))
 
 
-def _by_place(records: Sequence[Record]) -> dict[int, Record]:
+def _index_by_place(records: Sequence[Record]) -> dict[int, Record]:
     places: dict[int, Record] = {}
     for record in records:
         if places.setdefault(record.entry.sequence, record).digest != record.digest:
-            raise _conflict(record)
+            raise _new_conflict(record)
     return places
 
 
-def _taken(connection: Connection, writer: str, places: list[int]) -> dict[int, str]:
+def _find_taken(connection: Connection, writer: str, places: list[int]) -> dict[int, str]:
     if not places:
         return {}
     found = connection.execute(_TAKEN, {"writer": writer, "places": places})
     return {sequence: digest.hex() for sequence, digest in found}
 
 
-def _conflict(record: Record) -> LedgerConflict:
+def _new_conflict(record: Record) -> LedgerConflict:
     entry = record.entry
-    return LedgerConflict(
-        f"another record stands at {entry.sequence} in the chain of {entry.writer}"
-    )
+    return LedgerConflict(f"another record is at {entry.sequence} in the chain of {entry.writer}")
 
 
-def _chains(records: Sequence[Record]) -> Mapping[str, list[Record]]:
+def _group_by_chain(records: Sequence[Record]) -> Mapping[str, list[Record]]:
     chains = defaultdict[str, list[Record]](list)
     for record in records:
         chains[record.entry.writer].append(record)
@@ -145,14 +143,14 @@ def _end_of(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def _witnessed_by(records: Sequence[Record]) -> list[Head]:
+def _heads_in(records: Sequence[Record]) -> list[Head]:
     heads = (
         head for each in records if isinstance(each.entry, Opened) for head in each.entry.heads
     )
     return sorted(heads, key=lambda head: head.writer)
 
 
-# The month after it as well: when that comes, nobody has to wait.
+# The month after it as well: its first record does not have to wait.
 _MAKE: Final = """
     SELECT glasswarden.make_month(month + after * interval '1 month')
     FROM generate_series(0, 1) AS after, (
@@ -169,7 +167,7 @@ def make_months(connection: Connection, ids: Sequence[str]) -> None:
 
 
 def drop_empty(connection: Connection, partitions: Iterable[str], now: datetime) -> None:
-    """Drop those of *partitions* that are past and empty; what is in use now waits for later."""
+    """Drop those of *partitions* that are past and empty; one in use is dropped later."""
     this_month = f"record_{now:%Y_%m}"
     for name in sorted(partitions):
         if name < this_month and _is_empty(connection, name):
@@ -181,7 +179,7 @@ def drop_empty(connection: Connection, partitions: Iterable[str], now: datetime)
 
 def _drop(connection: Connection, name: str) -> None:
     with connection.transaction():
-        # The parent first, as those do that append: nobody waits for the other.
+        # The parent first, as appending does: no deadlock.
         connection.execute("LOCK TABLE glasswarden.record IN ACCESS EXCLUSIVE MODE")
         if _is_empty(connection, name):  # still
             connection.execute(SQL("DROP TABLE {}").format(Identifier(SCHEMA, name)))

@@ -1,4 +1,4 @@
-"""Records in PostgreSQL."""
+"""The ledger protocol on PostgreSQL."""
 
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,11 +20,11 @@ from glasswarden.ledger.postgres.storage import (
     GAPS,
     OPEN_GRANTS,
     SELECTED,
-    first_id,
+    first_id_of,
     row_of,
     statement_of,
 )
-from glasswarden.ledger.query import Question, searchable
+from glasswarden.ledger.query import Question, searchable_form
 from glasswarden.ledger.record import Head, Record, read_record
 
 PAGE: Final = 500
@@ -39,7 +39,7 @@ _LAST: Final = 2**63 - 1
 _ATTEMPTS: Final = 3
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-# With ties: where somebody forged a second record in one place, both are shown.
+# With ties: where a second record was forged in one place, both are returned.
 _CHAIN: Final = f"""
     SELECT {SELECTED} FROM glasswarden.record WHERE {BY_WRITER}
     AND sequence >= %(first)s AND sequence <= %(through)s
@@ -90,33 +90,33 @@ class PostgresLedger:
         """Return the records that *question* wants, newest first, no more than its limit."""
         return self._records(*statement_of(question))
 
-    def found(self, question: Question) -> list[Row]:
-        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+    def find_rows(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` returns; an unreadable one does not hide the others."""
         return self._rows(*statement_of(question, SELECTED))
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
-        return self._records(OPEN_GRANTS, [searchable(cluster), now])
+        return self._records(OPEN_GRANTS, [searchable_form(cluster), now])
 
     def gaps(self, cluster: str) -> list[Record]:
-        """Return what says that writes to *cluster* went unrecorded, newest first."""
-        return self._records(GAPS, [searchable(cluster)])
+        """Return the gaps: records of writes to *cluster* that went unrecorded, newest first."""
+        return self._records(GAPS, [searchable_form(cluster)])
 
     def heads(self) -> list[Head]:
         """Return the end of every chain."""
         return self._heads("WHERE sequence > 0")
 
-    def unwitnessed(self) -> list[Head]:
+    def unwitnessed_heads(self) -> list[Head]:
         """Return the ends of chains that moved since an `Opened` last named them."""
         return self._heads("WHERE sequence > witnessed")
 
-    def witnessed(self) -> dict[str, int]:
+    def witnessed_places(self) -> dict[str, int]:
         """Return how far each chain was named by an `Opened`, as the list of chains says."""
-        found = self._found("SELECT writer, witnessed FROM glasswarden.chain WHERE witnessed > 0")
+        found = self._fetch("SELECT writer, witnessed FROM glasswarden.chain WHERE witnessed > 0")
         return dict(found)
 
     def unwitness(self, writer: str, through: int) -> None:
-        """Have the chain named again behind *through*: what named it farther on is gone."""
+        """Mark the chain as witnessed up to *through* only: what named it further was removed."""
         self._session.run(
             lambda connection: connection.execute(
                 "UPDATE glasswarden.chain SET witnessed = least(witnessed, %s) WHERE writer = %s",
@@ -126,10 +126,10 @@ class PostgresLedger:
         )
 
     def writers(self) -> list[str]:
-        """Return whose records there are, sorted."""
-        return [writer for (writer,) in self._found(_WRITERS)]
+        """Return the writers of all records, sorted."""
+        return [writer for (writer,) in self._fetch(_WRITERS)]
 
-    def signed(self) -> Iterator[Row]:
+    def signed_rows(self) -> Iterator[Row]:
         """Yield the rows that carry a signature by id, oldest first, a page at a time."""
         last = str(uuid.UUID(int=0))
         while page := self._rows(_SIGNED, [last]):
@@ -139,7 +139,7 @@ class PostgresLedger:
     def rows(
         self, writer: str, after: int | None = None, through: int | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of one chain by sequence, from behind *after*, up to *through*."""
+        """Yield the rows of one chain by sequence, after *after*, up to *through*."""
         first = _FIRST if after is None else after + 1
         bounds = {"writer": writer, "through": _LAST if through is None else through}
         while page := self._rows(_CHAIN, bounds | {"first": first}):
@@ -150,10 +150,10 @@ class PostgresLedger:
         """Return the row with this id."""
         return next(iter(self._rows(_FIND, [record_id])), None)
 
-    def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
+    def rows_since(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a page at a time."""
         start = since or _EPOCH
-        page = self._rows(_FROM, [first_id(start), start])
+        page = self._rows(_FROM, [first_id_of(start), start])
         while page:
             yield from page
             page = self._rows(_AFTER, [page[-1].columns.id, start])
@@ -167,7 +167,7 @@ class PostgresLedger:
         *,
         held: Collection[str] = (),
     ) -> None:
-        """Take away the chain's places up to *through* but those in *keep*, and store *stone*."""
+        """Remove a chain's places up to *through* except those in *keep*, and store *stone*."""
         cut = partial(
             _remove,
             gone={"writer": writer, "through": through, "keep": list(keep)},
@@ -180,13 +180,13 @@ class PostgresLedger:
 
     def holds(self) -> list[LegalHold]:
         """Return the legal holds in force, oldest first."""
-        found = self._found(
+        found = self._fetch(
             "SELECT ticket, since, by, why FROM glasswarden.legal_hold ORDER BY since, ticket"
         )
         return [LegalHold(*each) for each in found]
 
     def hold(self, hold: LegalHold) -> None:
-        """Put a legal hold on a ticket; one that is there stays as it is."""
+        """Place a legal hold on a ticket; an existing one stays as it is."""
         values = [hold.ticket, hold.since, hold.by, hold.why]
         self._session.run(
             lambda connection: connection.execute(
@@ -198,7 +198,7 @@ class PostgresLedger:
         )
 
     def release(self, ticket: str) -> bool:
-        """Lift the hold on *ticket*; tell whether there was one."""
+        """Release the hold on *ticket*; return whether there was one."""
         cursor = self._session.run(
             lambda connection: connection.execute(
                 "DELETE FROM glasswarden.legal_hold WHERE ticket = %s", [ticket]
@@ -208,25 +208,25 @@ class PostgresLedger:
         return cursor.rowcount > 0
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._session.close()
 
     def _records(self, statement: str, values: Values) -> list[Record]:
         return [
             read_record(self._bodies.unpack(body), digest.hex(), signature)
-            for body, digest, signature in self._found(statement, values)
+            for body, digest, signature in self._fetch(statement, values)
         ]
 
     def _rows(self, statement: str, values: Values) -> list[Row]:
-        return [row_of(found, self._bodies) for found in self._found(statement, values)]
+        return [row_of(found, self._bodies) for found in self._fetch(statement, values)]
 
     def _heads(self, which: str) -> list[Head]:
-        found = self._found(
+        found = self._fetch(
             f"SELECT writer, sequence, digest FROM glasswarden.chain {which} ORDER BY writer"  # noqa: S608
         )
         return [Head(writer, sequence, digest.hex()) for writer, sequence, digest in found]
 
-    def _found(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
+    def _fetch(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
         return self._session.run(partial(_query, statement=statement.encode(), values=values))
 
 
@@ -235,10 +235,10 @@ def _query(connection: Connection, statement: bytes, values: Values) -> list[tup
     try:
         return connection.execute(statement, values, prepare=False, binary=True).fetchall()
     except errors.DataError as error:
-        if error.sqlstate is not None:  # the server's word, not that of our own reading
+        if error.sqlstate is not None:  # from the server, not from our own decoding
             raise
     with connection.cursor(binary=True) as cursor:
-        storage.accept_any(cursor)
+        storage.accept_any_moment(cursor)
         return cursor.execute(statement, values, prepare=False).fetchall()
 
 
@@ -260,7 +260,7 @@ def _remove(
     bodies: Bodies,
     held: Collection[str],
 ) -> list[str]:
-    """Return the partitions that something was taken from."""
+    """Return the partitions that records were removed from."""
     make_months(connection, [stone.entry.id])
     connection.patience = None
     try:
@@ -275,15 +275,15 @@ def _remove(
 
 
 def _check_holds(connection: Connection, held: Collection[str]) -> None:
-    """Raise `HoldAdded` where more is held than *held*; until the commit nobody can add to it."""
-    # At the end of the transaction: whoever puts a hold waits for the commit only, not for the cut.
+    """Raise `HoldAdded` if there are holds beyond *held*; until the commit none can be added."""
+    # At the end of the transaction: placing a hold waits for the commit only, not for the removal.
     connection.execute("LOCK TABLE glasswarden.legal_hold IN SHARE MODE")
     found = connection.execute("SELECT ticket FROM glasswarden.legal_hold")
     if unknown := {ticket for (ticket,) in found}.difference(held):
-        raise HoldAdded(f"a legal hold was put meanwhile: {', '.join(sorted(unknown))}")
+        raise HoldAdded(f"a legal hold was added meanwhile: {', '.join(sorted(unknown))}")
 
 
-def _opened(connection: Connection) -> Bodies:
+def _open_bodies(connection: Connection) -> Bodies:
     check_version(connection)
     return Bodies(dictionary_of(connection))
 
@@ -292,7 +292,7 @@ def open_postgres(address: str) -> PostgresLedger:
     """Open the ledger at *address*; raise `MigrationNeeded` where its tables are not ours."""
     session = Session(parameters_of(address))
     try:
-        bodies = session.run(_opened, "opened")
+        bodies = session.run(_open_bodies, "opened")
     except BaseException:
         session.close()
         raise

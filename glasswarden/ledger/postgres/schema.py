@@ -1,6 +1,6 @@
-"""The tables, as numbered steps. A step that was released is never edited; add another.
+"""The tables in PostgreSQL as numbered migrations, and the check of their version.
 
-Bring the tables to this program's version, and tell whether they are.
+A migration that was released is never edited; add another.
 """
 
 from dataclasses import dataclass
@@ -236,13 +236,13 @@ def _migrate(connection: Connection) -> list[str]:
         connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
         connection.execute(_LOCK)
         if _has_tables(connection):
-            _known(_version(connection))
+            _check_known(_read_version(connection))
         else:
             connection.execute(_BEGINNING)
         applied = [
             _apply(connection, step.number, step.summary, step.sql.encode())
             for step in MIGRATIONS
-            if step.number > _version(connection)
+            if step.number > _read_version(connection)
         ]
         made = connection.execute(_AHEAD, [MONTHS_AHEAD]).fetchall()
     return applied + [f"made the partition {name}" for (name,) in made if name]
@@ -253,7 +253,7 @@ def _has_tables(connection: Connection) -> bool:
     return found is not None
 
 
-def _version(connection: Connection) -> int:
+def _read_version(connection: Connection) -> int:
     [version] = connection.execute(_VERSION).fetchone() or [0]
     return int(version)
 
@@ -270,12 +270,12 @@ def _apply(connection: Connection, number: int, summary: str, sql: Query) -> str
 def check_version(connection: Connection) -> None:
     """Raise `MigrationNeeded` where the tables are not those of this program."""
     try:
-        version = _version(connection)
+        version = _read_version(connection)
     except (errors.UndefinedTable, errors.InvalidSchemaName) as error:
         raise MigrationNeeded(
             "the database holds no ledger yet; run: glasswarden ledger migrate"
         ) from error
-    _known(version)
+    _check_known(version)
     if version < VERSION:
         raise MigrationNeeded(
             f"the ledger has tables of version {version}, this program of {VERSION};"
@@ -289,7 +289,7 @@ def dictionary_of(connection: Connection) -> bytes:
     return bytes(words)
 
 
-def _known(version: int) -> None:
+def _check_known(version: int) -> None:
     if version > VERSION:
         raise LaterTables(
             f"the ledger has tables of version {version}, which this program, of {VERSION},"

@@ -1,7 +1,4 @@
-"""One connection that is made anew when it is lost, and never keeps its owner waiting for long.
-
-Where the database is, and how long it may take: what libpq is told.
-"""
+"""One connection to PostgreSQL: its parameters, its time limits, and reconnecting after a loss."""
 
 import re
 import time
@@ -17,7 +14,7 @@ from glasswarden.ledger.errors import AddressInvalid, LedgerUnavailable
 from glasswarden.ledger.postgres import storage
 
 STATEMENT_SECONDS: Final = 5
-"""After that the server gives a statement up."""
+"""The time after which the server cancels a statement."""
 
 SESSION: Final = {
     "default_transaction_isolation": r"read\ committed",
@@ -33,42 +30,42 @@ SESSION: Final = {
 DEFAULTS: Final = {
     "application_name": "glasswarden",
     "connect_timeout": "3",
-    # A peer that is gone without a word is noticed within seconds, idle or not.
+    # A peer that disappeared is noticed within seconds, idle or not.
     "keepalives_idle": "5",
     "keepalives_interval": "2",
     "keepalives_count": "2",
     "tcp_user_timeout": "8000",
 }
-"""What the address may say otherwise."""
+"""Parameters that the address may override."""
 
 _UNAMBIGUOUS: Final = re.compile(r"\w+://([^@/?]*@)?[^@?]*(\?.*)?", re.DOTALL)
 _PORTS: Final = re.compile(r"[\d,]*")
 
 
 def parameters_of(address: str) -> dict[str, str]:
-    """Return *address* as libpq's parameters; raise `AddressInvalid`, which tells no password."""
+    """Return *address* as libpq's parameters; raise `AddressInvalid`, without the password."""
     try:
-        told = {name: str(value) for name, value in conninfo_to_dict(address).items()}
+        given = {name: str(value) for name, value in conninfo_to_dict(address).items()}
     except psycopg.Error:
-        # Neither said nor chained: libpq quotes the address, and with it the password.
+        # The error is not chained: libpq quotes the address, and with it the password.
         raise AddressInvalid(
             "the address of the PostgreSQL ledger cannot be read;"
             " try postgresql://glasswarden@db/glasswarden"
         ) from None
-    if not _UNAMBIGUOUS.fullmatch(address) or not _PORTS.fullmatch(told.get("port", "")):
-        # Part of a password stands where host or port should; libpq would quote it later.
+    if not _UNAMBIGUOUS.fullmatch(address) or not _PORTS.fullmatch(given.get("port", "")):
+        # Part of a password is in place of the host or port; libpq would quote it later.
         raise AddressInvalid(
             "the address of the PostgreSQL ledger has a strange host or port:"
             " write @ : / in a password as %40 %3A %2F"
         )
     ours = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
-    return {**DEFAULTS, **told, "options": f"{ours} {told.get('options', '')}".rstrip()}
+    return {**DEFAULTS, **given, "options": f"{ours} {given.get('options', '')}".rstrip()}
 
 
 T = TypeVar("T")
 
 PATIENCE: Final = STATEMENT_SECONDS + 2.0
-"""Seconds for an answer. A server that works has given the statement up before."""
+"""Seconds for an answer. A working server cancels the statement before."""
 
 _SYNCED: Final = """
     SELECT set_config('synchronous_commit', 'on', false)
@@ -77,11 +74,11 @@ _SYNCED: Final = """
 
 
 class NoAnswer(psycopg.OperationalError):
-    """The server holds the connection open and says nothing."""
+    """The server keeps the connection open and does not answer."""
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection on which no wait is endless, even where the server's process is frozen."""
+    """A connection on which every wait has a limit, even if the server's process is frozen."""
 
     patience: float | None = PATIENCE
 
@@ -89,9 +86,11 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         """Return what *gen* returns, or close the connection and raise `NoAnswer`."""
         if self.patience is None:
             return super().wait(gen, *args, **kwargs)
-        return super().wait(self._bounded(gen, time.monotonic() + self.patience), *args, **kwargs)
+        return super().wait(
+            self._limit_wait(gen, time.monotonic() + self.patience), *args, **kwargs
+        )
 
-    def _bounded(self, gen: PQGen[T], deadline: float) -> Generator[Any, Any, T]:
+    def _limit_wait(self, gen: PQGen[T], deadline: float) -> Generator[Any, Any, T]:
         try:
             wanted = next(gen)
             while True:
@@ -113,31 +112,31 @@ class Session:
         self._connection: Connection | None = None
 
     def run(self, work: Callable[[Connection], T], done: str = "read") -> T:
-        """Return what *work* makes of the connection; raise `LedgerUnavailable`.
+        """Return the result of *work* on the connection, or raise `LedgerUnavailable`.
 
-        Work must bear repetition: where an idle connection turns out to be dead, it is done again
-        on a new one.
+        Work must be repeatable: where an idle connection turns out to be dead, it runs again on a
+        new one.
         """
         try:
-            return self._tried(work)
+            return self._try_work(work)
         except psycopg.Error as error:
-            raise self._unavailable(f"could not be {done}", error) from error
+            raise self._new_unavailable(f"could not be {done}", error) from error
 
-    def _tried(self, work: Callable[[Connection], T]) -> T:
+    def _try_work(self, work: Callable[[Connection], T]) -> T:
         if self._connection is not None:
             try:
-                return self._done(work, self._connection)
+                return self._do(work, self._connection)
             except psycopg.Error as error:
-                if self._holds or isinstance(error, NoAnswer):
+                if self._has_connection or isinstance(error, NoAnswer):
                     raise
-        return self._done(work, self._connected())
+        return self._do(work, self._connect())
 
     @property
-    def _holds(self) -> bool:
-        """Whether there is a connection, for all we know."""
+    def _has_connection(self) -> bool:
+        """Whether there is a connection, as far as is known."""
         return self._connection is not None
 
-    def _done(self, work: Callable[[Connection], T], connection: Connection) -> T:
+    def _do(self, work: Callable[[Connection], T], connection: Connection) -> T:
         try:
             return work(connection)
         except psycopg.Error as error:
@@ -146,24 +145,24 @@ class Session:
                 self.close()
             raise
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         connection = Connection.connect(
             **self._parameters,  # type: ignore[arg-type]  # names of libpq's, all of them text
             autocommit=True,
         )
         self._connection = connection
-        storage.register(connection)
+        storage.register_texts(connection)
         connection.execute(_SYNCED)
         return connection
 
     def close(self) -> None:
-        """Let the connection go; the next work makes another."""
+        """Close the connection; the next work opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _unavailable(self, what: str, error: psycopg.Error) -> LedgerUnavailable:
-        said = str(error).strip() or type(error).__name__
+    def _new_unavailable(self, what: str, error: psycopg.Error) -> LedgerUnavailable:
+        message = str(error).strip() or type(error).__name__
         if password := self._parameters.get("password"):
-            said = said.replace(password, "***")
-        return LedgerUnavailable(f"the ledger {what}: {said}")
+            message = message.replace(password, "***")
+        return LedgerUnavailable(f"the ledger {what}: {message}")

@@ -1,21 +1,13 @@
-"""A record as columns, and back.
+"""Records as rows of PostgreSQL: values for a record and back, and the statement for a question.
 
-Fields as they are looked up: each path, and everything above it, as one number.
+Each question is answered by walking an index backwards, newest partition first. Field paths are
+indexed by a number for each path and for every path above it, which makes a small index with few
+distinct keys; two paths may share a number, so the paths of a record that was found are compared
+again.
 
-The numbers make a small index with few distinct keys; two paths may share one, so whoever finds a
-record by it looks at the paths again.
-
-A column of text on its way to the server, packed in one go.
-
-psycopg asks each item of a list what it is; for two dozen short lists at every commit that took
-longer than all the rest.
-
-Moments as the server may hold them: infinite, before our calendar, or after it.
-
-No record has such a time, but somebody who edits a cell can write one, and the rest of the row must
-still be read.
-
-Questions as SQL. Each is answered by walking an index backwards, newest partition first.
+Text columns are packed in one step, because psycopg inspects each item of a list, which took longer
+than the rest of a commit. Times may be infinite or outside of the calendar of Python: no record has
+such a time, but an edited cell may, and the rest of the row must still be readable.
 """
 
 import re
@@ -33,7 +25,14 @@ from psycopg.postgres import types
 from psycopg.pq import Format
 
 from glasswarden.ledger.compression import Bodies
-from glasswarden.ledger.query import Indexed, Question, fields_of, indexed, searchable, starts_below
+from glasswarden.ledger.query import (
+    IndexedColumns,
+    Question,
+    columns_of,
+    fields_of,
+    prefixes_below,
+    searchable_form,
+)
 from glasswarden.ledger.record import Attempt, Record, new_id
 
 _STEP: Final = re.compile(r"[/\[]")
@@ -86,8 +85,8 @@ class _TextsDumper(Dumper):
         return b"".join(parts)
 
 
-def register(connection: Connection[object]) -> None:
-    """Teach *connection* to send `Texts`."""
+def register_texts(connection: Connection[object]) -> None:
+    """Register the dumper for `Texts` on *connection*."""
     connection.adapters.register_dumper(Texts, _TextsDumper)
 
 
@@ -99,9 +98,9 @@ _TYPES: Final = {
     "body": "bytea",
     "digest": "bytea",
 }
-"""What is not text. Ids are sent as text all the same: the server reads them fast."""
+"""Columns that are not text. Ids are sent as text nevertheless: the server parses them fast."""
 
-_NAMES: Final = (*Indexed._fields, "body", "digest", "signature", "fields", "field_keys")
+_NAMES: Final = (*IndexedColumns._fields, "body", "digest", "signature", "fields", "field_keys")
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in _NAMES)
 _ARRAYS: Final = ", ".join(f"%({name})b::{_TYPES.get(name, 'text')}[]" for name in _NAMES)
 
@@ -123,23 +122,23 @@ _ODD: Final = ("\0",)  # no searchable text has it
 class PostgresRow(NamedTuple):
     """A record as it was fetched."""
 
-    columns: Indexed
+    columns: IndexedColumns
     body: bytes
     digest: str
     signature: str
     fields: tuple[str, ...]
 
     def matches(self, attempt: Attempt) -> bool:
-        """Tell whether `columns` and `fields` are those of *attempt*."""
-        return self.columns == indexed(attempt) and self.fields == fields_of(attempt)
+        """Return whether `columns` and `fields` are those of *attempt*."""
+        return self.columns == columns_of(attempt) and self.fields == fields_of(attempt)
 
 
 def batch_of(records: Sequence[Record], bodies: Bodies) -> dict[str, list[Any]]:
     """Return *records* as the values of `INSERT`: a list a column."""
-    rows = [indexed(record.entry) for record in records]
+    rows = [columns_of(record.entry) for record in records]
     batch: dict[str, list[Any]] = {
         name: Texts(values) if name == "id" or name not in _TYPES else list(values)
-        for name, values in zip(Indexed._fields, zip(*rows, strict=True), strict=True)
+        for name, values in zip(IndexedColumns._fields, zip(*rows, strict=True), strict=True)
     }
     paths = [fields_of(record.entry) for record in records]
     return batch | {
@@ -154,7 +153,7 @@ def batch_of(records: Sequence[Record], bodies: Bodies) -> dict[str, list[Any]]:
 def row_of(found: Sequence[Any], bodies: Bodies) -> PostgresRow:
     """Return what `SELECTED` found."""
     id_, *columns, body, digest, signature, fields, keys = found
-    found_columns = Indexed(str(id_), *columns)
+    found_columns = IndexedColumns(str(id_), *columns)
     paths = _paths_of(fields, keys)
     return PostgresRow(found_columns, bodies.unpack(body), digest.hex(), signature, paths)
 
@@ -187,7 +186,7 @@ class _AnyMoment(Loader):
             return _LATEST if microseconds > 0 else _EARLIEST
 
 
-def accept_any(cursor: Cursor[Any]) -> None:
+def accept_any_moment(cursor: Cursor[Any]) -> None:
     """Have *cursor* take whatever moment it is given for the nearest one that there is."""
     cursor.adapters.register_loader("timestamptz", _AnyMoment)
 
@@ -227,7 +226,7 @@ def statement_of(
     question: Question, selected: str = "body, digest, signature"
 ) -> tuple[str, list[Any]]:
     """Return *question* as a statement, and the values for its marks."""
-    tests = list(_tests(question))
+    tests = list(_tests_of(question))
     conditions = " AND ".join(["type = 'attempt'", *(test for test, _ in tests)])
     statement = (
         f"SELECT {selected} FROM glasswarden.record WHERE {conditions}"  # noqa: S608
@@ -236,30 +235,30 @@ def statement_of(
     return statement, [value for _, values in tests for value in values] + [question.limit]
 
 
-def _tests(question: Question) -> Iterator[tuple[str, list[Any]]]:
+def _tests_of(question: Question) -> Iterator[tuple[str, list[Any]]]:
     for name, text in question.columns.items():
         yield f'"{name}" = %s', [text]
     # The id finds the partition and the page; the time is exact below the millisecond.
     if (since := question.since) is not None:
-        yield "id >= %s AND time >= %s", [first_id(since), since]
+        yield "id >= %s AND time >= %s", [first_id_of(since), since]
     if (until := question.until) is not None:
-        yield "id < %s AND time < %s", [first_id(until + _MILLISECOND), until]
+        yield "id < %s AND time < %s", [first_id_of(until + _MILLISECOND), until]
     if question.before is not None:
         yield "id < %s", [question.before]
     if question.granted:
         yield "\"grant\" <> ''", []
     if question.field is not None:
-        yield from _field_tests(searchable(question.field))
+        yield from _field_tests(searchable_form(question.field))
 
 
 def _field_tests(path: str) -> Iterator[tuple[str, list[Any]]]:
     if path.strip("/"):  # the root is above everything: no index could tell
         yield "field_keys @> ARRAY[%s::int4]", [key_of(path)]
-    begins = starts_below(path)
+    begins = prefixes_below(path)
     within = " OR ".join(["path = %s", *["starts_with(path, %s)"] * len(begins)])
     yield f"EXISTS (SELECT FROM unnest(fields) AS field (path) WHERE {within})", [path, *begins]
 
 
-def first_id(moment: datetime) -> str:
+def first_id_of(moment: datetime) -> str:
     """Return the least id that a record of *moment* can have: ids begin with milliseconds."""
     return f"{new_id(moment, bytes(10))[:13]}-0000-0000-000000000000"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from glasswarden.ledger.compression import Bodies
 from glasswarden.ledger.errors import HoldAdded, LedgerConflict
 from glasswarden.ledger.ledger import LegalHold, Row
-from glasswarden.ledger.query import Question, searchable
+from glasswarden.ledger.query import Question, searchable_form
 from glasswarden.ledger.record import Head, Opened, Record, read_record
 from glasswarden.ledger.sqlite.session import Session
 from glasswarden.ledger.sqlite.storage import (
@@ -18,17 +18,17 @@ from glasswarden.ledger.sqlite.storage import (
     SELECTED,
     bytes_of,
     cells_of,
-    first_id,
+    encode_text,
+    first_id_of,
     is_text,
     microseconds_of,
     moment_of,
-    raw,
     row_of,
     statement_of,
 )
 
 ROWS_AT_ONCE: Final = 500
-"""A walk reads this many, then lets go: one long read keeps the write-ahead log from shrinking."""
+"""Rows per read: a single long read would keep the write-ahead log from shrinking."""
 
 _FIRST: Final = -(2**63)
 _LAST: Final = 2**63 - 1
@@ -99,47 +99,47 @@ class SqliteLedger:
         statement = statement_of(question)
         return self._records(statement.text, *statement.values)
 
-    def found(self, question: Question) -> list[Row]:
-        """Return the rows of what `ask` would; one that cannot be read does not hide the others."""
+    def find_rows(self, question: Question) -> list[Row]:
+        """Return the rows of what `ask` returns; an unreadable one does not hide the others."""
         statement = statement_of(question, SELECTED)
         return [*self._rows(self._session.query(statement.text, *statement.values))]
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         """Return the last issue or extension of each grant that is open at *now*, newest first."""
-        return self._records(_OPEN_GRANTS, microseconds_of(now), searchable(cluster))
+        return self._records(_OPEN_GRANTS, microseconds_of(now), searchable_form(cluster))
 
     def gaps(self, cluster: str) -> list[Record]:
-        """Return what says that writes to *cluster* went unrecorded, newest first."""
-        return self._records(_GAPS, searchable(cluster))
+        """Return the gaps: records of writes to *cluster* that went unrecorded, newest first."""
+        return self._records(_GAPS, searchable_form(cluster))
 
     def heads(self) -> list[Head]:
         """Return the end of every chain."""
         return self._heads("sequence > 0")
 
-    def unwitnessed(self) -> list[Head]:
+    def unwitnessed_heads(self) -> list[Head]:
         """Return the ends of chains that moved since an `Opened` last named them.
 
-        Not those whose names are no text: nobody could record them. fsck finds such a name.
+        Without those whose names are not text: they cannot be recorded. fsck finds such a name.
         """
         return [head for head in self._heads("sequence > witnessed") if is_text(head.writer)]
 
-    def witnessed(self) -> dict[str, int]:
+    def witnessed_places(self) -> dict[str, int]:
         """Return how far each chain was named by an `Opened`, as the list of chains says."""
         return dict(self._session.query("SELECT writer, witnessed FROM chain WHERE witnessed > 0"))
 
     def unwitness(self, writer: str, through: int) -> None:
-        """Have the chain named again behind *through*: what named it farther on is gone."""
+        """Mark the chain as witnessed up to *through* only: what named it further was removed."""
         with self._session.transaction():
             self._connection.execute(
                 "UPDATE chain SET witnessed = min(witnessed, ?) WHERE writer = CAST(? AS TEXT)",
-                (through, raw(writer)),
+                (through, encode_text(writer)),
             )
 
     def writers(self) -> list[str]:
-        """Return whose records there are, sorted."""
+        """Return the writers of all records, sorted."""
         return [writer for (writer,) in self._session.query(_WRITERS)]
 
-    def signed(self) -> Iterator[Row]:
+    def signed_rows(self) -> Iterator[Row]:
         """Yield the rows that carry a signature by id, oldest first."""
         last = b""
         while page := self._page("id > ? AND signature <> ''", "id", last):
@@ -150,15 +150,15 @@ class SqliteLedger:
     def rows(
         self, writer: str, after: int | None = None, through: int | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of one chain by sequence, from behind *after*, up to *through*."""
+        """Yield the rows of one chain by sequence, after *after*, up to *through*."""
         place = "writer = CAST(? AS TEXT) AND sequence <= ? AND"
-        name, end = raw(writer), _LAST if through is None else through
+        name, end = encode_text(writer), _LAST if through is None else through
         test = "sequence >= ?"
         last: tuple[object, ...] = (_FIRST if after is None else after + 1,)
         while page := self._page(f"{place} {test}", "sequence, id", name, end, *last):
             for row in self._rows(page):
                 yield row
-            # With the id: where somebody forged a second record in one place, both are shown.
+            # With the id: where a second record was forged in one place, both are returned.
             test = "(sequence, id) > (?, ?)"
             last = (row.columns.sequence, bytes_of(row.columns.id))
 
@@ -166,10 +166,10 @@ class SqliteLedger:
         """Return the row with this id."""
         return next(self._rows(self._page("id = ?", "id", bytes_of(record_id))), None)
 
-    def oldest_first(self, since: datetime | None = None) -> Iterator[Row]:
+    def rows_since(self, since: datetime | None = None) -> Iterator[Row]:
         """Yield all rows by id, oldest first, a few at a time."""
         start = since or EPOCH
-        test, last = "id >= ?", first_id(start)
+        test, last = "id >= ?", first_id_of(start)
         while page := self._page(f"{test} AND time >= ?", "id", last, microseconds_of(start)):
             for row in self._rows(page):
                 yield row
@@ -184,10 +184,10 @@ class SqliteLedger:
         *,
         held: Collection[str] = (),
     ) -> None:
-        """Cut a chain's places up to *through* but those in *keep*; store *stone*, all at once."""
+        """Remove a chain's places up to *through* except those in *keep*; store *stone*; atomic."""
         with self._session.transaction():
             if unknown := {hold.ticket for hold in self.holds()}.difference(held):
-                raise HoldAdded(f"a legal hold was put meanwhile: {', '.join(sorted(unknown))}")
+                raise HoldAdded(f"a legal hold was added meanwhile: {', '.join(sorted(unknown))}")
             self._connection.execute(
                 "DELETE FROM record WHERE writer = ? AND sequence <= ?"
                 " AND sequence NOT IN (SELECT value FROM json_each(?))",
@@ -203,7 +203,7 @@ class SqliteLedger:
         return [LegalHold(ticket, moment_of(since), by, why) for ticket, since, by, why in found]
 
     def hold(self, hold: LegalHold) -> None:
-        """Put a legal hold on a ticket; one that is there stays as it is."""
+        """Place a legal hold on a ticket; an existing one stays as it is."""
         with self._session.transaction():
             self._connection.execute(
                 "INSERT INTO legal_hold VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -211,13 +211,13 @@ class SqliteLedger:
             )
 
     def release(self, ticket: str) -> bool:
-        """Lift the hold on *ticket*; tell whether there was one."""
+        """Release the hold on *ticket*; return whether there was one."""
         with self._session.transaction():
             cursor = self._connection.execute("DELETE FROM legal_hold WHERE ticket = ?", (ticket,))
         return cursor.rowcount > 0
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._session.close()
 
     def _store(self, records: Sequence[Record], rows: Sequence[tuple[object, ...]]) -> None:
@@ -227,12 +227,12 @@ class SqliteLedger:
             for record, row in zip(records, rows, strict=True):
                 if not self._has(record):
                     self._connection.execute(INSERT, row)
-        self._connection.executemany(_MOVE, _ends(records))
-        if witnessed := _witnessed_by(records):
+        self._connection.executemany(_MOVE, _ends_of(records))
+        if witnessed := _heads_in(records):
             self._connection.executemany(_WITNESS, witnessed)
 
     def _has(self, record: Record) -> bool:
-        """Tell whether *record* is there; raise `LedgerConflict` where another is in its place."""
+        """Return whether *record* is stored; raise `LedgerConflict` if another is in its place."""
         entry = record.entry
         found = self._connection.execute(
             "SELECT digest FROM record WHERE writer = ? AND sequence = ?"
@@ -241,7 +241,7 @@ class SqliteLedger:
         ).fetchall()
         if any(digest.hex() != record.digest for (digest,) in found):
             raise LedgerConflict(
-                f"another record stands at {entry.sequence} in the chain of {entry.writer},"
+                f"another record is at {entry.sequence} in the chain of {entry.writer},"
                 f" or has the id {entry.id}"
             )
         return bool(found)
@@ -268,7 +268,7 @@ class SqliteLedger:
         return (row_of(found, self._bodies) for found in page)
 
 
-def _ends(records: Sequence[Record]) -> list[tuple[str, int, bytes]]:
+def _ends_of(records: Sequence[Record]) -> list[tuple[str, int, bytes]]:
     """Return how far each chain goes that *records* continue."""
     ends: dict[str, Record] = {}
     for record in records:
@@ -278,7 +278,7 @@ def _ends(records: Sequence[Record]) -> list[tuple[str, int, bytes]]:
     return [(writer, end.entry.sequence, bytes.fromhex(end.digest)) for writer, end in ends.items()]
 
 
-def _witnessed_by(records: Sequence[Record]) -> list[tuple[str, int]]:
+def _heads_in(records: Sequence[Record]) -> list[tuple[str, int]]:
     return [
         (head.writer, head.sequence)
         for record in records

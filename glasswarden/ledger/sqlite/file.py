@@ -1,7 +1,4 @@
-"""Opening a ledger's file, and making it.
-
-The tables of a ledger's file, and how a file is known to be one.
-"""
+"""The file of a SQLite ledger: its tables, their migration, and how it is opened."""
 
 import os
 import sqlite3
@@ -24,8 +21,8 @@ from glasswarden.ledger.sqlite.session import Session, Turns, TurnTimeout, failu
 APPLICATION: Final = int.from_bytes(b"GLWD", "big")
 """Marks the file as ours: https://www.sqlite.org/pragma.html#pragma_application_id."""
 
-# Questions are answered newest first, so every index goes on with `id`, which a table WITHOUT ROWID
-# appends by itself: what is asked for is walked backwards, and nothing has to be sorted.
+# Questions are answered newest first, so every index ends with `id`, which a table WITHOUT ROWID
+# appends by itself: the index is walked backwards, and nothing has to be sorted.
 _RECORDS: Final = """
 CREATE TABLE record (
     id            BLOB PRIMARY KEY,  -- the UUID's bytes
@@ -133,7 +130,7 @@ CREATE TABLE term (
 ) STRICT, WITHOUT ROWID;
 """
 
-# Whoever is denied often also writes often: their refusals lie far apart in `record_actor`.
+# An actor that is denied often also writes often: the denials are far apart in `record_actor`.
 _DENIED: Final = """
 CREATE INDEX record_denied_actor ON record (actor) WHERE verdict = 'deny';
 """
@@ -144,13 +141,13 @@ VERSION: Final = len(STEPS)
 
 
 def is_blank(connection: sqlite3.Connection) -> bool:
-    """Tell whether nothing was ever stored in the file."""
+    """Return whether nothing was ever stored in the file."""
     [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     return not tables and mark_of(connection) == (0, 0)
 
 
 def is_older(connection: sqlite3.Connection) -> bool:
-    """Tell whether the file is a ledger that lacks the last steps."""
+    """Return whether the file is a ledger that lacks the last steps."""
     application, version = mark_of(connection)
     return application == APPLICATION and 0 < version < VERSION
 
@@ -188,7 +185,7 @@ def dictionary_of(session: Session) -> bytes:
     """Return what the file's bodies are deflated with."""
     found = session.query("SELECT bytes FROM dictionary")
     if not found:
-        raise LedgerDamaged("the ledger's dictionary is gone; restore it from a copy")
+        raise LedgerDamaged("the ledger's dictionary is missing; restore it from a copy")
     dictionary: bytes = found[0][0]
     return dictionary
 
@@ -204,7 +201,7 @@ for a quarter as long; altogether it costs the same.
 """
 
 BULK_CHECKPOINT_PAGES: Final = 4096
-"""The same for who stores thousands at once, each of whose commits would carry everything over."""
+"""The same for bulk writes, of which each commit would carry everything over."""
 
 BULK_CACHE_BYTES: Final = 16 * 2**20
 """What such a commit touches; with SQLite's own 2 MB it is written twice, and read in between."""
@@ -215,13 +212,13 @@ def open_sqlite(
 ) -> SqliteLedger:
     """Open the ledger at *path*; where there is none, make it, or raise `LedgerMissing`.
 
-    *in_bulk* is for who stores very many records, and holds nobody's answer up.
+    *in_bulk* is for storing very many records, where no response waits for a commit.
     """
     with ExitStack() as stack:
         session = open_session(path, create=create, patience=patience)
         stack.callback(session.close)
         if in_bulk:
-            widen(session.connection)
+            tune_for_bulk(session.connection)
         ledger = SqliteLedger(session, Bodies(dictionary_of(session)))
         stack.pop_all()
         return ledger
@@ -234,7 +231,7 @@ def migrate_sqlite(path: Path) -> list[str]:
     except LedgerMissing:
         done = f"made {path}"
     except MigrationNeeded:
-        done = f"brought {path} to version {VERSION}"
+        done = f"migrated {path} to version {VERSION}"
     else:
         return []
     open_session(path).close()
@@ -242,28 +239,28 @@ def migrate_sqlite(path: Path) -> list[str]:
 
 
 def open_session(path: Path, *, create: bool = True, patience: float = PATIENCE) -> Session:
-    """Return what reads and writes the ledger's file at *path*, made or migrated if *create*."""
+    """Return a session on the ledger's file at *path*, created or migrated if *create*."""
     try:
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
         elif not path.exists():
             raise LedgerMissing(f"there is no ledger at {path}")
-        return _opened(path, create, patience)
+        return _open_file(path, create, patience)
     except (OSError, TurnTimeout) as error:
         raise LedgerUnavailable(f"the ledger {path} cannot be opened: {error}") from error
     except sqlite3.Error as error:
         raise failure_of(path, "opened", error) from error
 
 
-def _opened(path: Path, create: bool, patience: float) -> Session:  # noqa: FBT001
+def _open_file(path: Path, create: bool, patience: float) -> Session:  # noqa: FBT001
     with ExitStack() as stack:
         turns = stack.enter_context(closing(Turns(path, patience)))
         connection = stack.enter_context(
-            closing(sqlite3.connect(_uri(path, create=create), uri=True, isolation_level=None))
+            closing(sqlite3.connect(_uri_of(path, create=create), uri=True, isolation_level=None))
         )
-        _prepare(connection, patience)
+        _set_pragmas(connection, patience)
         if create and (is_blank(connection) or is_older(connection)):
-            with turns.taken():
+            with turns.take_turn():
                 connection.execute("PRAGMA journal_mode = WAL")
                 migrate(connection)
         _check(connection, path)
@@ -271,7 +268,7 @@ def _opened(path: Path, create: bool, patience: float) -> Session:  # noqa: FBT0
         return Session(connection, path, turns)
 
 
-def _uri(path: Path, *, create: bool) -> str:
+def _uri_of(path: Path, *, create: bool) -> str:
     """Return how SQLite is to open *path*."""
     beside = [path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm")]
     if not create and not os.access(path.parent, os.W_OK) and not any(map(Path.exists, beside)):
@@ -280,16 +277,16 @@ def _uri(path: Path, *, create: bool) -> str:
     return f"file:{quote(str(path))}?mode={'rwc' if create else 'rw'}"
 
 
-def _prepare(connection: sqlite3.Connection, patience: float) -> None:
-    # Ours wait in `turns`; this is for other programs that write to the file.
+def _set_pragmas(connection: sqlite3.Connection, patience: float) -> None:
+    # Our own processes queue in `turns`; this is for other programs that write to the file.
     connection.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
     # FULL: the log is synced at each commit, so a record outlives a power cut.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
 
 
-def widen(connection: sqlite3.Connection) -> None:
-    """Have *connection* take very many records at once; each commit is synced all the same."""
+def tune_for_bulk(connection: sqlite3.Connection) -> None:
+    """Tune *connection* for very many records at once; each commit is still synced."""
     connection.execute(f"PRAGMA wal_autocheckpoint = {BULK_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA cache_size = -{BULK_CACHE_BYTES // 1024}")
 
@@ -298,7 +295,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     """Raise unless the file is a ledger that this version can work with."""
     application, version = mark_of(connection)
     if application != APPLICATION:
-        raise LedgerMissing(f"{path} is no ledger")
+        raise LedgerMissing(f"{path} is not a ledger")
     if version > VERSION:
         raise LaterTables(
             f"the ledger {path} has tables of version {version}, which this program, of"

@@ -1,14 +1,9 @@
-"""One connection to a ledger's file, and this process's place among those who write to it.
+"""One connection to a ledger's file, and the queue of the processes that write to it.
 
-Turns: the processes that write to one file, one after another.
-
-SQLite waits for another's commit by sleeping and looking again, ever longer: whoever commits often
-is lucky, and the others wait a hundred times as long. Here they wait in the kernel, and are woken.
-
-There are two locks. Whoever wants to write waits at the gate, and keeps it closed until it is its
-turn; who has just written and wants to write again finds the gate closed, and goes behind.
-
-What SQLite says when it fails, in words for whoever must do something about it.
+SQLite waits for another commit by sleeping and trying again at growing intervals, so a process that
+commits often starves the others. Here the processes queue in the kernel, which wakes them up. There
+are two locks. A process that wants to write takes the gate and holds it until its turn comes; a
+process that has just written and wants to write again finds the gate closed, and queues behind it.
 """
 
 import fcntl
@@ -23,11 +18,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from glasswarden.ledger.errors import LedgerDamaged, LedgerUnavailable
-from glasswarden.ledger.sqlite.storage import any_text
+from glasswarden.ledger.sqlite.storage import decode_text
 
 
 class TurnTimeout(Exception):
-    """Another process has had its turn for too long; it may be stopped, or its disk."""
+    """Another process holds the lock for too long; it, or its disk, may have stopped."""
 
 
 class Turns:
@@ -39,10 +34,10 @@ class Turns:
         self._turn = _Lock(path.with_name(f"{path.name}-turn"))
 
     @contextmanager
-    def taken(self) -> Iterator[float]:
-        """Wait for this process's turn, and end it on leaving; raise `TurnTimeout` or `OSError`.
+    def take_turn(self) -> Iterator[float]:
+        """Wait for this process's turn, and end it on exit; raise `TurnTimeout` or `OSError`.
 
-        What is given is the seconds that are left to wait for others.
+        Yields the seconds that are left to wait for other programs.
         """
         latest = time.monotonic() + self.seconds
         self._gate.acquire(self.seconds)
@@ -56,7 +51,7 @@ class Turns:
             self._turn.release()
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         self._gate.close()
         self._turn.close()
 
@@ -68,10 +63,10 @@ class _Lock:
         self._path = path
         self._descriptor = -1
         self._waiter: _Waiter | None = None
-        """Still waits, after we lost patience."""
+        """Still waits, after our own time limit."""
 
     def acquire(self, seconds: float) -> None:
-        if self._waiter is not None and self._waiter.resumed():
+        if self._waiter is not None and self._waiter.resume():
             self._wait(self._waiter, seconds)
             return
         if self._descriptor < 0:
@@ -85,7 +80,7 @@ class _Lock:
             self._wait(waiter, seconds)
 
     def _wait(self, waiter: "_Waiter", seconds: float) -> None:
-        if waiter.done_within(seconds):
+        if waiter.is_locked_within(seconds):
             self._waiter, self._descriptor = None, waiter.descriptor
             return
         self._waiter, self._descriptor = waiter, -1  # which is the waiter's now
@@ -102,7 +97,7 @@ class _Lock:
 
 
 class _Waiter(threading.Thread):
-    """Waits for a lock in place of its owner, who may lose patience: flock(2) knows no time-out."""
+    """Waits for a lock on behalf of its owner, which has a time limit: flock(2) has none."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(name="ledger-turn", daemon=True)
@@ -121,16 +116,16 @@ class _Waiter(threading.Thread):
                 os.close(self.descriptor)
                 self._gone = True
 
-    def done_within(self, seconds: float) -> bool:
-        """Tell whether the lock was had in time; if not, it is let go of whenever it comes."""
+    def is_locked_within(self, seconds: float) -> bool:
+        """Return whether the lock was acquired in time; if not, it is released once acquired."""
         if self._locked.wait(seconds):
             return True
         with self._deciding:
             self._wanted = self._locked.is_set()
             return self._wanted
 
-    def resumed(self) -> bool:
-        """Want the lock after all; tell whether it is still being waited for."""
+    def resume(self) -> bool:
+        """Wait for the lock again; return whether the thread still does."""
         with self._deciding:
             self._wanted = not self._gone
             return self._wanted
@@ -145,24 +140,24 @@ def failure_of(path: Path, done: str, error: sqlite3.Error) -> LedgerUnavailable
     """Return what to raise where *path* could not be *done*: opened, read, written."""
     # Errors that Python's own binding raises have no code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
-    said = f"the ledger {path} cannot be {done}: {error}"
+    message = f"the ledger {path} cannot be {done}: {error}"
     if code in _DAMAGE:
-        return LedgerDamaged(f"{said}; restore it from a copy")
-    return LedgerUnavailable(said)
+        return LedgerDamaged(f"{message}; restore it from a copy")
+    return LedgerUnavailable(message)
 
 
 def is_decoding_failure(error: sqlite3.Error) -> bool:
-    """Tell whether something is kept as text and is no UTF-8; that is Python's own error."""
+    """Return whether a stored text is not UTF-8; that is Python's own error."""
     return not hasattr(error, "sqlite_errorcode") and "decode" in str(error)
 
 
 _ALL: Final = 0.9
-"""The share of the time that counts as all of it; to tell SQLite takes a tenth of a commit."""
+"""The share of the time that counts as all of it; setting it takes a tenth of a commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What reads and writes one file. Belongs to one thread."""
+    """A connection to one file. Belongs to one thread."""
 
     connection: sqlite3.Connection
     path: Path
@@ -172,7 +167,7 @@ class Session:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Commit what is done inside, or nothing of it."""
         try:
-            with self.turns.taken() as left:
+            with self.turns.take_turn() as left:
                 self._begin(left)
                 try:
                     yield self.connection
@@ -186,13 +181,13 @@ class Session:
             raise LedgerUnavailable(f"the ledger {self.path} cannot be written: {error}") from error
 
     def _begin(self, seconds: float) -> None:
-        # Our own wait in `turns`. Programs that do not know of those get what is left of the time,
-        # so that nobody waits for both in turn.
+        # Our own processes queue in `turns`. For other programs the rest of the time is left, so
+        # that the two waits together stay within the limit.
         is_less = seconds < self.turns.seconds * _ALL
         if is_less:
             self._wait_for_others(seconds)
         try:
-            # IMMEDIATE: who reads first and writes later fails where another wrote between.
+            # IMMEDIATE: a transaction that reads first fails if another one wrote before it writes.
             self.connection.execute("BEGIN IMMEDIATE")
         finally:
             if is_less:
@@ -202,7 +197,7 @@ class Session:
         self.connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
     def query(self, statement: str, *values: object) -> list[Any]:
-        """Return the rows that *statement* finds; a text that is none does not hide the others."""
+        """Return the rows that *statement* finds; an invalid text does not hide the others."""
         try:
             try:
                 return self.connection.execute(statement, values).fetchall()
@@ -215,13 +210,13 @@ class Session:
 
     def _query_anything(self, statement: str, values: Sequence[object]) -> list[Any]:
         # Only then: Python would be called for each text, which is several times slower.
-        self.connection.text_factory = any_text
+        self.connection.text_factory = decode_text
         try:
             return self.connection.execute(statement, values).fetchall()
         finally:
             self.connection.text_factory = str
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self.connection.close()
         self.turns.close()

@@ -1,11 +1,8 @@
-"""A record as columns, and back.
+"""Records as rows of SQLite: cells for a record and back, and the statement for a question.
 
-Values as SQLite keeps them: ids as bytes, moments as microseconds, paths in one piece.
-
-From a question to the statement that answers it.
-
-The statement names its index: which one is walked must not depend on statistics that nobody has
-gathered. Where several would do, the one that likely finds the fewest records is taken.
+Ids are stored as bytes, times as microseconds, and all paths of a record in one cell. A statement
+names its index: the choice must not depend on statistics that nobody has gathered. Where several
+indexes would do, the one that likely finds the fewest records is chosen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +11,13 @@ from typing import Any, Final, NamedTuple
 
 from glasswarden.ledger.compression import Bodies
 from glasswarden.ledger.query import (
-    Indexed,
+    IndexedColumns,
     Question,
+    columns_of,
     fields_of,
-    indexed,
-    plain_columns,
-    searchable,
-    starts_below,
+    plain_columns_of,
+    prefixes_below,
+    searchable_form,
 )
 from glasswarden.ledger.record import Attempt, Record
 
@@ -30,7 +27,7 @@ _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 _ID_BYTES: Final = 16
 _ID_LETTERS: Final = 36
-_EXPIRY: Final = Indexed._fields.index("grant_expires")
+_EXPIRY: Final = IndexedColumns._fields.index("grant_expires")
 
 BETWEEN_FIELDS: Final = "\0"
 """No searchable text has it, so a path can be looked for with its ends."""
@@ -41,7 +38,7 @@ def bytes_of(record_id: str) -> bytes:
     return bytes.fromhex(record_id.replace("-", ""))
 
 
-def first_id(moment: datetime) -> bytes:
+def first_id_of(moment: datetime) -> bytes:
     """Return the least id that a record of *moment* can have: ids begin with milliseconds."""
     return (microseconds_of(moment) // 1000).to_bytes(6, "big").ljust(16, b"\0")
 
@@ -52,46 +49,46 @@ def microseconds_of(moment: datetime) -> int:
 
 
 def moment_of(microseconds: int) -> datetime:
-    """Return the moment that `microseconds_of` made a number; no number is refused."""
+    """Return the time that `microseconds_of` converted; every number is accepted."""
     try:
         return EPOCH + microseconds * _MICROSECOND
     except OverflowError:
         return _LATEST if microseconds > 0 else _EARLIEST
 
 
-def joined(paths: Sequence[str]) -> bytes:
-    """Return *paths* in one piece, each between separators."""
+def join_paths(paths: Sequence[str]) -> bytes:
+    """Return *paths* as one value, each between separators."""
     text = BETWEEN_FIELDS.join(paths)
     return f"{BETWEEN_FIELDS}{text}{BETWEEN_FIELDS}".encode() if paths else b""
 
 
-def separated(fields: bytes) -> tuple[str, ...]:
-    """Return the paths that `joined` put together, sorted; what it did not is one odd path."""
+def split_paths(fields: bytes) -> tuple[str, ...]:
+    """Return the paths that `join_paths` joined, sorted; any other value is a single path."""
     text = fields.decode(errors="replace")
     paths = tuple(text[1:-1].split(BETWEEN_FIELDS)) if text else ()
-    return tuple(sorted(paths)) if joined(paths) == fields else (text,)
+    return tuple(sorted(paths)) if join_paths(paths) == fields else (text,)
 
 
-def any_text(stored: bytes) -> str:
-    """Return *stored* as text, whatever it is: SQLite does not look at what it is told is text.
+def decode_text(stored: bytes) -> str:
+    """Return *stored* as text: SQLite does not validate what is stored as text.
 
-    What is no UTF-8 becomes a text that no record has, and `raw` makes of it what it was.
+    What is not UTF-8 becomes a text that no record has; `encode_text` restores the bytes.
     """
     return stored.decode(errors="surrogateescape")
 
 
-def raw(text: str) -> bytes:
-    """Return the bytes that `any_text` made *text* of."""
+def encode_text(text: str) -> bytes:
+    """Return the bytes that `decode_text` converted to *text*."""
     return text.encode(errors="surrogateescape")
 
 
 def is_text(text: str) -> bool:
-    """Tell whether what `any_text` returned was UTF-8."""
-    return raw(text) == text.encode(errors="replace")
+    """Return whether what `decode_text` returned was UTF-8."""
+    return encode_text(text) == text.encode(errors="replace")
 
 
-def stored(columns: Indexed) -> tuple[object, ...]:
-    """Return *columns* as they are kept."""
+def cells_of_columns(columns: IndexedColumns) -> tuple[object, ...]:
+    """Return *columns* as the values that are stored."""
     expires = columns.grant_expires
     return (
         bytes_of(columns.id),
@@ -101,19 +98,19 @@ def stored(columns: Indexed) -> tuple[object, ...]:
     )
 
 
-def restored(values: Sequence[Any]) -> Indexed:
-    """Return the columns that `stored` made *values* of, or somebody who changed them since."""
+def columns_from(values: Sequence[Any]) -> IndexedColumns:
+    """Return the columns in *values*, as `cells_of_columns` made them or as they were edited."""
     beginning = (_text_of(values[0]), moment_of(values[1]))
-    return Indexed._make((*beginning, *values[2:_EXPIRY], _expiry_of(values[_EXPIRY])))
+    return IndexedColumns._make((*beginning, *values[2:_EXPIRY], _expiry_of(values[_EXPIRY])))
 
 
-def is_kept(attempt: Attempt, values: Sequence[Any]) -> bool:
-    """Tell whether `restored` makes the columns of *attempt* of *values*, without making them.
+def matches_cells(attempt: Attempt, values: Sequence[Any]) -> bool:
+    """Return whether *values* are the columns of *attempt*, without calling `columns_from`.
 
-    Not whether `stored` makes *values* of them: several texts are one id to it, and others none.
+    Comparing with `cells_of_columns` would not do: it maps several texts to one id.
     """
     return (
-        values[2:_EXPIRY] == plain_columns(attempt)
+        values[2:_EXPIRY] == plain_columns_of(attempt)
         and _is_text_of(values[0], attempt.id)
         and moment_of(values[1]) == attempt.time
         and _expiry_of(values[_EXPIRY]) == attempt.grant_expires
@@ -125,7 +122,7 @@ def _expiry_of(microseconds: int | None) -> datetime | None:
 
 
 def _text_of(record_id: bytes) -> str:
-    # Several times faster than `UUID` would say the same.
+    # Several times faster than `UUID`.
     text = record_id.hex()
     if len(record_id) != _ID_BYTES:
         return text
@@ -133,7 +130,7 @@ def _text_of(record_id: bytes) -> str:
 
 
 def _is_text_of(record_id: bytes, text: str) -> bool:
-    """Tell whether `_text_of` makes *text* of a whole id: its digits, and dashes in four places."""
+    """Return whether *text* is a whole id: its digits, with dashes in four places."""
     return (
         record_id.hex() == text.replace("-", "")
         and text[8:24:5] == "----"
@@ -141,18 +138,18 @@ def _is_text_of(record_id: bytes, text: str) -> bool:
     )
 
 
-_NAMES: Final = (*Indexed._fields, "fields", "body", "digest", "signature")
+_NAMES: Final = (*IndexedColumns._fields, "fields", "body", "digest", "signature")
 SELECTED: Final = ", ".join(f'"{name}"' for name in _NAMES)
 _MARKS: Final = ", ".join("?" * len(_NAMES))
 INSERT: Final = f"INSERT INTO record ({SELECTED}) VALUES ({_MARKS})"  # noqa: S608 - names of columns
-_BESIDE: Final = len(Indexed._fields)
-"""Where the columns end that are `Indexed`."""
+_BESIDE: Final = len(IndexedColumns._fields)
+"""Where the columns end that are `IndexedColumns`."""
 
 
 class SqliteRow(NamedTuple):
-    """A record as it was fetched; its columns are restored when somebody looks at them.
+    """A record as it was fetched; its columns are converted on access.
 
-    That is seldom: fsck only wants to know whether they are those of the record.
+    That is rare: fsck only checks whether they are those of the record.
     """
 
     cells: Sequence[Any]
@@ -161,28 +158,28 @@ class SqliteRow(NamedTuple):
     signature: str
 
     @property
-    def columns(self) -> Indexed:
-        """What it can be found by, but for `fields`."""
-        return restored(self.cells)
+    def columns(self) -> IndexedColumns:
+        """Its indexed columns, without `fields`."""
+        return columns_from(self.cells)
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The paths it can be found by, sorted."""
-        return separated(self.cells[_BESIDE])
+        """Its indexed paths, sorted."""
+        return split_paths(self.cells[_BESIDE])
 
     def matches(self, attempt: Attempt) -> bool:
-        """Tell whether `columns` and `fields` are those of *attempt*."""
+        """Return whether `columns` and `fields` are those of *attempt*."""
         paths = fields_of(attempt)
-        # Who stored them before they were sorted joined the same paths in another order.
-        are_fields = self.cells[_BESIDE] == joined(paths) or self.fields == paths
-        return are_fields and is_kept(attempt, self.cells)
+        # An earlier version joined the same paths in another order.
+        are_fields = self.cells[_BESIDE] == join_paths(paths) or self.fields == paths
+        return are_fields and matches_cells(attempt, self.cells)
 
 
 def cells_of(record: Record, bodies: Bodies) -> tuple[object, ...]:
     """Return *record* as the values of `INSERT`."""
     return (
-        *stored(indexed(record.entry)),
-        joined(fields_of(record.entry)),
+        *cells_of_columns(columns_of(record.entry)),
+        join_paths(fields_of(record.entry)),
         bodies.pack(record.body),
         bytes.fromhex(record.digest),
         record.signature,
@@ -220,12 +217,12 @@ class Clause(NamedTuple):
 
 def statement_of(question: Question, selected: str = "body, digest, signature") -> Clause:
     """Return the statement for *question*: what is *selected* of its answers, newest first."""
-    source = _source(question)
-    tests = [Clause("type = 'attempt'"), *_columns(question.columns), *_bounds(question)]
+    source = _source_of(question)
+    tests = [Clause("type = 'attempt'"), *_column_tests(question.columns), *_time_tests(question)]
     if question.granted:
         tests.append(Clause("\"grant\" <> ''"))
     if question.field is not None:
-        tests.append(_field(question.field))
+        tests.append(_field_test(question.field))
     text = (
         f"SELECT {selected} FROM {source.text}"  # noqa: S608 - our own words
         f" WHERE {' AND '.join(test.text for test in tests)} ORDER BY id DESC LIMIT ?"
@@ -234,15 +231,17 @@ def statement_of(question: Question, selected: str = "body, digest, signature") 
     return Clause(text, (*values, question.limit))
 
 
-def _source(question: Question) -> Clause:
-    """Return what is walked."""
+def _source_of(question: Question) -> Clause:
+    """Return the table or index to walk."""
     columns = question.columns
-    index = _index(columns, granted=question.granted)
+    index = _choose_index(columns, granted=question.granted)
     if index != "record_object" or question.field is None:
         return Clause(f"record INDEXED BY {index}" if index else "record NOT INDEXED")
     # The index holds the fields: only records that have the one asked for are looked up.
-    tests = [*_columns({name: columns[name] for name in ("name", "namespace") if name in columns})]
-    tests.append(_field(question.field))
+    tests = [
+        *_column_tests({name: columns[name] for name in ("name", "namespace") if name in columns})
+    ]
+    tests.append(_field_test(question.field))
     text = (
         f"(SELECT id FROM record INDEXED BY {index}"  # noqa: S608 - our own words
         f" WHERE {' AND '.join(test.text for test in tests)}) CROSS JOIN record USING (id)"
@@ -250,7 +249,7 @@ def _source(question: Question) -> Clause:
     return Clause(text, tuple(value for test in tests for value in test.values))
 
 
-def _index(columns: Mapping[str, str], *, granted: bool) -> str:
+def _choose_index(columns: Mapping[str, str], *, granted: bool) -> str:
     is_denied = columns.get("verdict") == "deny"
     for column, index in _INDEXES:
         if columns.get(column) or (column in columns and column not in _PARTIAL):
@@ -260,30 +259,30 @@ def _index(columns: Mapping[str, str], *, granted: bool) -> str:
     return "record_denied" if is_denied else ""
 
 
-def _columns(columns: Mapping[str, str]) -> list[Clause]:
+def _column_tests(columns: Mapping[str, str]) -> list[Clause]:
     tests = [Clause(f'"{name}" = ?', (text,)) for name, text in columns.items()]
-    # SQLite takes a partial index only where the index's own condition is said, not bound.
+    # SQLite uses a partial index only where its condition is part of the text, not bound.
     tests += [Clause(f"\"{name}\" <> ''") for name in _PARTIAL if columns.get(name)]
     if columns.get("verdict") == "deny":
         tests.append(Clause("verdict = 'deny'"))
     return tests
 
 
-def _bounds(question: Question) -> list[Clause]:
+def _time_tests(question: Question) -> list[Clause]:
     """Return the limits of time: the ids' find the place, and times are finer than ids."""
     tests = []
     if (since := question.since) is not None:
-        tests.append(Clause("id >= ? AND time >= ?", (first_id(since), microseconds_of(since))))
+        tests.append(Clause("id >= ? AND time >= ?", (first_id_of(since), microseconds_of(since))))
     if (until := question.until) is not None:
-        behind = first_id(until + _MILLISECOND)
+        behind = first_id_of(until + _MILLISECOND)
         tests.append(Clause("id < ? AND time < ?", (behind, microseconds_of(until))))
     if question.before is not None:
         tests.append(Clause("id < ?", (bytes_of(question.before),)))
     return tests
 
 
-def _field(field: str) -> Clause:
-    path = searchable(field)
-    starts = [f"{path}{BETWEEN_FIELDS}", *starts_below(path)]
+def _field_test(field: str) -> Clause:
+    path = searchable_form(field)
+    starts = [f"{path}{BETWEEN_FIELDS}", *prefixes_below(path)]
     test = " OR ".join(["instr(fields, ?)"] * len(starts))
     return Clause(f"({test})", tuple(f"{BETWEEN_FIELDS}{start}".encode() for start in starts))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from glasswarden.duration import parse_span
+from glasswarden.duration import parse_positive_duration
 from glasswarden.kube.diff import Change
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
@@ -142,12 +142,12 @@ def _rule(rule: doc.BreakGlassRule) -> Rule:
         People(names_of(rule.users), names_of(rule.groups)),
         _hours(rule.hours) if rule.hours else None,
         re.compile(rule.ticket),
-        parse_span(rule.ttl.default),
-        parse_span(rule.ttl.longest),
+        parse_positive_duration(rule.ttl.default),
+        parse_positive_duration(rule.ttl.longest),
         tuple(map(parse_pattern, rule.closed)),
         kinds_of(rule.closed_kinds),
         People(names_of(approval.users), names_of(approval.groups)) if approval else None,
-        parse_span(approval.within) if approval else timedelta(),
+        parse_positive_duration(approval.within) if approval else timedelta(),
     )
 
 

@@ -96,8 +96,8 @@ class Stand:
     def lost(self, namespace: str) -> list[str]:
         """Return those of them that the ledger does not hold; it must be sound otherwise."""
         with closing(open_ledger(self.ledger)) as ledger:
-            assert list(Fsck(ledger, Trust()).findings()) == []
-            held = {row.columns.id for row in ledger.oldest_first()}
+            assert list(Fsck(ledger, Trust()).find_faults()) == []
+            held = {row.columns.id for row in ledger.rows_since()}
         return [record for record in self.witnessed(namespace) if record not in held]
 
 

@@ -16,8 +16,8 @@ from correlator.audit.intake import (
     EventStore,
     Limits,
     StoreUnavailable,
-    audit_intake,
     is_known,
+    new_audit_intake,
     parse_batch,
 )
 from glasswarden.audit.files import read_events
@@ -66,7 +66,7 @@ def tokens(tmp_path: Path) -> Path:
 @pytest.fixture
 def client(store: EventStore, tokens: Path) -> FlaskClient:
     app = Flask("intake")
-    app.register_blueprint(audit_intake(store, tokens, largest=100_000))
+    app.register_blueprint(new_audit_intake(store, tokens, largest=100_000))
     return app.test_client()
 
 
@@ -235,9 +235,9 @@ class TestStore:
         assert store.append(parse_batch(body)) + store.append(parse_batch(batch(1))) == 2
 
     def test_how_old_the_youngest_event_is(self, store: EventStore) -> None:
-        assert store.age(at(9)) is None
+        assert store.age_at(at(9)) is None
         store.append(parse_batch(batch(3, 2)))
-        age = store.age(at(9))
+        age = store.age_at(at(9))
         assert age is not None
         assert timedelta(minutes=5) < age < timedelta(minutes=6)
 

@@ -6,15 +6,22 @@ from typing import Any
 import pytest
 
 from correlator.attribution.link import Link, State
-from correlator.audit.observed_write import Sighting, Sort, lasting, shown_by
+from correlator.audit.observed_write import (
+    ObservationKind,
+    ObservedWrite,
+    evidence_of,
+    select_lasting,
+)
 from correlator.finding import Finding
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import parse_path
 from tests.correlator.attribution.builders import at
 
 SETTINGS = Ref("", "v1", "ConfigMap", "shop", "settings", "u1")
-SEEN = Sighting(Sort.EMERGENCY, at(4), SETTINGS, "patched it", "lead", "lead", "", "", "a1")
-TOLD = Link(State.UNEXPLAINED, "bypassed", actor="lead", evidence=(shown_by("a1"),))
+SEEN = ObservedWrite(
+    ObservationKind.EMERGENCY, at(4), SETTINGS, "patched it", "lead", "lead", "", "", "a1"
+)
+TOLD = Link(State.UNEXPLAINED, "bypassed", actor="lead", evidence=(evidence_of("a1"),))
 BY_A_RECORD = Link(State.EXPLAINED, records=("r1",), actor="responder")
 BY_NOBODY = Link(State.UNEXPLAINED, "no record changes this field")
 
@@ -34,7 +41,7 @@ def found(link: Link | None, field: str = "/data/payments", ref: Ref = SETTINGS)
         pytest.param(
             [found(BY_NOBODY)], {"field": parse_path("/spec/replicas")}, False, id="another field"
         ),
-        pytest.param([], {"sort": Sort.GUARD}, True, id="the guard itself"),
+        pytest.param([], {"sort": ObservationKind.GUARD}, True, id="the guard itself"),
         pytest.param(
             [found(BY_NOBODY, ref=replace(SETTINGS, name="other"))], {}, False, id="another object"
         ),
@@ -44,9 +51,9 @@ def test_where_git_was_compared(
     findings: list[Finding], differing: dict[str, Any], *, lasts: bool
 ) -> None:
     seen = replace(SEEN, **differing)
-    assert bool(lasting([seen], findings, lambda _: True)) is lasts
+    assert bool(select_lasting([seen], findings, lambda _: True)) is lasts
 
 
 @pytest.mark.parametrize(("link", "lasts"), [(TOLD, False), (BY_A_RECORD, True)])
 def test_where_it_was_not(link: Link, *, lasts: bool) -> None:
-    assert bool(lasting([SEEN], [found(link)], lambda _: False)) is lasts
+    assert bool(select_lasting([SEEN], [found(link)], lambda _: False)) is lasts

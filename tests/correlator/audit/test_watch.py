@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from correlator.attribution.context import Way
-from correlator.audit.observed_write import Sort, finding_of
+from correlator.audit.observed_write import ObservationKind, finding_of
 from correlator.audit.watch import Watch
 from correlator.finding import Cause, Response
 from glasswarden.audit.event import parse_event
@@ -50,7 +50,9 @@ def a_write(minute: float = 0, **differing: Any) -> Any:  # noqa: ANN401
 
 class TestTheRecordedStory:
     def test_every_way_past_the_webhook_is_seen_and_named(self) -> None:
-        told = [(each.sort, str(each.ref), each.actor, each.did) for each in self.seen().sightings]
+        told = [
+            (each.sort, str(each.ref), each.actor, each.did) for each in self.seen().observed_writes
+        ]
         policy = "/webhooks[name=guard.glasswarden.io]/failurePolicy"
         registration = "WebhookConfiguration glasswarden"
         assert told == [
@@ -80,7 +82,7 @@ class TestTheRecordedStory:
 
     def test_a_log_that_is_read_twice_says_no_more(self) -> None:
         twice = watched(*events(), *events())
-        assert len(twice.sightings) == len(self.seen().sightings)
+        assert len(twice.observed_writes) == len(self.seen().observed_writes)
 
     @pytest.mark.parametrize(
         ("level", "left_out"),
@@ -97,7 +99,7 @@ class TestTheRecordedStory:
             for each in documents()
         ]
         seen = watched(*poorer)
-        assert {each.sort for each in seen.sightings} == {Sort.GUARD}
+        assert {each.sort for each in seen.observed_writes} == {ObservationKind.GUARD}
         assert seen.untold["writes of the emergency group"] == 7
         assert seen.untold["writes that the webhook was not there for"] == 2
         assert len(seen.unseen) == 2
@@ -158,20 +160,26 @@ class TestTheWayOfAWrite:
 
 class TestUnrecorded:
     def test_a_guarded_object_written_to_while_others_are_asked_about(self) -> None:
-        [seen] = watched(a_write(0, annotations=RECORD), a_write(1)).sightings
-        assert (seen.sort, seen.actor, seen.time) == (Sort.UNRECORDED, "developer", at(1))
+        [seen] = watched(a_write(0, annotations=RECORD), a_write(1)).observed_writes
+        assert (seen.sort, seen.actor, seen.time) == (
+            ObservationKind.UNRECORDED,
+            "developer",
+            at(1),
+        )
 
     def test_before_anything_was_recorded_nothing_is_missed(self) -> None:
-        assert watched(a_write(0), a_write(1, annotations=RECORD)).sightings == []
+        assert watched(a_write(0), a_write(1, annotations=RECORD)).observed_writes == []
 
     def test_nor_where_the_guard_has_no_say(self) -> None:
         place = {"resource": "deployments", "namespace": "kube-system", "name": "web"}
-        assert watched(a_write(annotations=RECORD), a_write(1, objectRef=place)).sightings == []
+        assert (
+            watched(a_write(annotations=RECORD), a_write(1, objectRef=place)).observed_writes == []
+        )
 
     def test_nor_what_changes_nothing(self) -> None:
         """An edit that managedFields know nothing of in that second repeats what was there."""
         idle = a_write(1, requestURI="/apis?fieldManager=kubectl-patch")
-        assert watched(a_write(annotations=RECORD), idle).sightings == []
+        assert watched(a_write(annotations=RECORD), idle).observed_writes == []
 
 
 class TestParts:
@@ -198,7 +206,7 @@ class TestParts:
     )
     def test_a_ca_bundle_replaced_by_somebody_else(self, user: str, *, is_seen: bool) -> None:
         changed = self.registration(1, "b3RoZXI=", user={"username": user})
-        seen = watched(self.registration(0, "b3Vycw==", verb="create"), changed).sightings
+        seen = watched(self.registration(0, "b3Vycw==", verb="create"), changed).observed_writes
         assert [each.actor for each in seen] == ([user] if is_seen else [])
         assert all("caBundle" in each.did for each in seen)
 
@@ -207,8 +215,8 @@ class TestParts:
         ours = {"namespace": "glasswarden", "name": "glasswarden-webhook", "apiGroup": "apps"}
         place = {**ours, "resource": resource, "subresource": "scale"}
         scale = {"kind": "Scale", "spec": {"replicas": 0}}
-        [seen] = watched(audit_event(objectRef=place, responseObject=scale)).sightings
-        assert (seen.sort, seen.did) == (Sort.GUARD, "scaled it to 0")
+        [seen] = watched(audit_event(objectRef=place, responseObject=scale)).observed_writes
+        assert (seen.sort, seen.did) == (ObservationKind.GUARD, "scaled it to 0")
 
     def test_a_deletion_is_seen_whoever_did_it_and_ends_when_it_is_made_good(self) -> None:
         flux = {"username": "system:serviceaccount:flux-system:kustomize-controller"}
@@ -218,7 +226,7 @@ class TestParts:
         )
         [gone] = watch.unseen
         assert (gone.since, gone.until >= at(4)) == (at(1), True)
-        finding = finding_of(watch.sightings[0])
+        finding = finding_of(watch.observed_writes[0])
         assert finding.verdict is not None
         assert (finding.verdict.cause, finding.verdict.response) == (
             Cause.CONTROLLER,
@@ -227,7 +235,7 @@ class TestParts:
 
     def test_what_is_applied_unchanged_is_nothing(self) -> None:
         same = [self.registration(minute, "b3Vycw==") for minute in (1, 2)]
-        assert [each.time for each in watched(*same).sightings] == [at(1)]
+        assert [each.time for each in watched(*same).observed_writes] == [at(1)]
 
 
 class TestOutages:
@@ -246,7 +254,7 @@ class TestOutages:
 
 def test_a_finding_says_who_from_where_and_when() -> None:
     lead = {"username": "lead", "groups": ["leads"]}
-    finding = finding_of(watched(a_write(user=lead)).sightings[0])
+    finding = finding_of(watched(a_write(user=lead)).observed_writes[0])
     assert finding.verdict is not None
     assert finding.verdict.reason.startswith(
         "lead from 10.0.0.7 patched it at 2026-03-01T12:00:00Z"
@@ -264,8 +272,8 @@ def test_who_posed_as_somebody_is_said() -> None:
     posing = a_write(
         user={"username": "outsider"}, impersonatedUser={"username": "lead", "groups": ["leads"]}
     )
-    [seen] = watched(posing).sightings
-    assert seen.who == "lead (posed as by outsider) from 10.0.0.7"
+    [seen] = watched(posing).observed_writes
+    assert seen.who == "lead (impersonated by outsider) from 10.0.0.7"
 
 
 def test_a_collection_deleted_by_the_emergency_group_is_seen_object_by_object() -> None:
@@ -281,5 +289,5 @@ def test_a_collection_deleted_by_the_emergency_group_is_seen_object_by_object() 
         user={"username": "lead", "groups": ["leads"]},
         responseObject=answer,
     )
-    told = [(str(each.ref), each.did) for each in watched(event).sightings]
+    told = [(str(each.ref), each.did) for each in watched(event).observed_writes]
     assert told == [("Deployment shop/web", "deleted it"), ("Deployment shop/api", "deleted it")]

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from correlator.backport.edit import with_value
+from correlator.backport.edit import set_value
 from correlator.backport.model import Wanted
-from correlator.backport.output import unified
-from correlator.backport.place import Outcome, Place, place_all
-from correlator.backport.working_copy import Workshop
+from correlator.backport.output import render_patch
+from correlator.backport.place import Outcome, RenderSource, place_all
+from correlator.backport.working_copy import WorkingCopy
 from correlator.declared.render import Release
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.objects import Object, Ref, ref_of
@@ -52,7 +52,7 @@ def edit(live: Object, *fields: tuple[str, Value]) -> list[Wanted]:
     ref = ref_of(live)
     for path, value in fields:
         if path != "/":
-            live = with_value(live, parse_path(path).steps, value)
+            live = set_value(live, parse_path(path).steps, value)
     named = Ref(ref.group, ref.version, ref.kind, ref.namespace, ref.name)
     return [
         Wanted(named, parse_path(path), value, live, ("r1",), "responder", "INC-42")
@@ -70,11 +70,13 @@ def back(
 ) -> Outcome:
     """Return what becomes of *fields*, set by hand in the object *name* of *path*."""
     release = Release("web", "shop", tuple(folder / each for each in values))
-    workshop = Workshop(folder, path, release)
+    workshop = WorkingCopy(folder, path, release)
     objects = workshop.render(workshop.tree)
     [live] = [each for each in objects if ref_of(each).name.startswith(name)]
     wanted = edit(live, *fields)
-    return place_all(wanted, workshop.tree, Place(path, values, **differing), workshop.render)
+    return place_all(
+        wanted, workshop.tree, RenderSource(path, values, **differing), workshop.render
+    )
 
 
 def changed_lines(outcome: Outcome) -> list[str]:
@@ -82,7 +84,7 @@ def changed_lines(outcome: Outcome) -> list[str]:
     lines = []
     for path, texts in outcome.tree.changed.items():
         lines.append(path)
-        patch = unified({path: texts}).splitlines()
+        patch = render_patch({path: texts}).splitlines()
         body = patch[next(i for i, line in enumerate(patch) if line.startswith("@@")) :]
         lines += [line for line in body if line[:1] in "+-"]
     return lines

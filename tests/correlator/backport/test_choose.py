@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from correlator.backport.choose import Chosen, chosen_of, namespace_of
+from correlator.backport.choose import Selection, chosen_of, namespace_of
 from correlator.backport.model import Tree
-from correlator.backport.output import commit_message, outcome_lines
+from correlator.backport.output import commit_message, render_outcome
 from correlator.backport.place import Outcome, Placed, Unplaced
-from correlator.report.compose import Surroundings, compose
+from correlator.report.compose import ReportContext, compose_report
 from correlator.report.model import Scope
-from correlator.still_live import Looked, NotKnown
+from correlator.still_live import LiveCheck, NotKnown
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.record import Attempt
@@ -26,11 +26,11 @@ def live_web(**spec: Any) -> Object:  # noqa: ANN401 - any field
     }
 
 
-def chosen(live: Object | None, *attempts: Attempt) -> Chosen:
+def chosen(live: Object | None, *attempts: Attempt) -> Selection:
     def lookup(_ref: Ref) -> Object | None:
         return live
 
-    report = compose(Scope(), attempts, Surroundings(standing=Looked(lookup)), at(60))
+    report = compose_report(Scope(), attempts, ReportContext(check_field=LiveCheck(lookup)), at(60))
     return chosen_of(report, lookup, DEFAULT)
 
 
@@ -90,7 +90,9 @@ def test_what_cannot_be_looked_up_is_said() -> None:
         raise NotKnown
 
     attempts = [wrote(1, REPLICAS, new=8), wrote(2, "/", operation="DELETE", changes=(), name="x")]
-    report = compose(Scope(), attempts, Surroundings(standing=Looked(unknown)), at(60))
+    report = compose_report(
+        Scope(), attempts, ReportContext(check_field=LiveCheck(unknown)), at(60)
+    )
     found = chosen_of(report, unknown, DEFAULT)
     assert found.wanted == ()
     assert all("could not be looked up" in each.why for each in found.unplaced)
@@ -128,4 +130,4 @@ def test_nobody_s_text_forges_a_line_of_the_message_or_steers_a_terminal() -> No
     lines = commit_message([placed]).splitlines()
     assert [line for line in lines if line.startswith("Ticket:")] == ["Ticket: INC-42"]
     outcome = Outcome(Tree({}), (placed,), (Unplaced(wanted, HOSTILE),))
-    assert all(line.isprintable() for line in [*lines, *outcome_lines(outcome, 1)])
+    assert all(line.isprintable() for line in [*lines, *render_outcome(outcome, 1)])

@@ -8,9 +8,9 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from correlator.backport.edit import rewritten, value_of
+from correlator.backport.edit import rewrite_document, value_of
 from correlator.backport.errors import CannotEdit
-from correlator.backport.yaml_text import Map, is_plain, node_of, pieces_of, scalar_text
+from correlator.backport.yaml_text import Map, is_plain, node_of, pieces_of, render_scalar
 from correlator.declared.yaml_values import parse_yaml
 from glasswarden.kube.equality import identical
 
@@ -86,12 +86,12 @@ GOLDEN = {
 
 @pytest.mark.parametrize(("text", "value", "expected"), GOLDEN.values(), ids=GOLDEN)
 def test_only_what_changed_is_written(text: str, value: Any, expected: str) -> None:  # noqa: ANN401
-    assert rewritten(text, 0, value) == expected
+    assert rewrite_document(text, 0, value) == expected
 
 
 def test_the_other_documents_stay_broken_or_not() -> None:
     text = "a: 1\n--- # two\nb: [\n---\nc: 1\n"
-    assert rewritten(text, 2, {"c": 2}) == "a: 1\n--- # two\nb: [\n---\nc: 2\n"
+    assert rewrite_document(text, 2, {"c": 2}) == "a: 1\n--- # two\nb: [\n---\nc: 2\n"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_other_documents_stay_broken_or_not() -> None:
 )
 def test_what_others_share_is_not_edited(text: str, value: Any) -> None:  # noqa: ANN401
     with pytest.raises(CannotEdit):
-        rewritten(text, 0, value)
+        rewrite_document(text, 0, value)
 
 
 TEXTS = st.one_of(
@@ -150,7 +150,7 @@ def test_any_text_comes_to_mean_any_value(data: st.DataObject) -> None:
         identical(_read(text, index), old)
     )  # PyYAML writes some values so that nobody reads them
     assume(old.keys() & new.keys())
-    after = rewritten(text, index, new)
+    after = rewrite_document(text, index, new)
     assert identical(value_of(pieces_of(after)[index]), new)
 
 
@@ -163,7 +163,7 @@ def test_one_value_changes_one_value_s_lines(data: st.DataObject) -> None:
     index = len(pieces_of(text)) - 1
     assume(identical(_read(text, index), old))
     its_own = _lines_of(text, index, key)
-    after = rewritten(text, index, {**old, key: data.draw(SCALARS)})
+    after = rewrite_document(text, index, {**old, key: data.draw(SCALARS)})
     kept = [line for number, line in enumerate(text.split("\n")) if number not in its_own]
     assert _is_subsequence(kept, after.split("\n"))
 
@@ -173,9 +173,9 @@ def test_what_is_added_leaves_every_line_and_what_is_removed_adds_none(data: st.
     old = {"first": 1, "map": {"k": 1, "l": 2}, **data.draw(DOCUMENTS), "last": {"z": [1]}}
     text = yaml.dump(old, Dumper=yaml.SafeDumper, default_flow_style=False, sort_keys=False)
     assume(identical(_read(text, 0), old))
-    added = rewritten(text, 0, {**old, "map": {"k": 1, "l": 2, "m": data.draw(VALUES)}})
+    added = rewrite_document(text, 0, {**old, "map": {"k": 1, "l": 2, "m": data.draw(VALUES)}})
     assert _is_subsequence(text.split("\n"), added.split("\n"))
-    removed = rewritten(text, 0, {**old, "map": {"l": 2}})
+    removed = rewrite_document(text, 0, {**old, "map": {"l": 2}})
     assert _is_subsequence(removed.split("\n"), text.split("\n"))
     assert len(text.split("\n")) - len(removed.split("\n")) == 1
 
@@ -184,8 +184,8 @@ def test_what_is_added_leaves_every_line_and_what_is_removed_adds_none(data: st.
 def test_a_text_reads_as_itself(text: str) -> None:
     assume(not any(0xD800 <= ord(char) <= 0xDFFF for char in text))
     for style in ("", "'", '"'):
-        assert parse_yaml(f"a: {scalar_text(text, style)}\n") == {"a": text}
-        assert parse_yaml(f"[{scalar_text(text, style)}]") == [text]
+        assert parse_yaml(f"a: {render_scalar(text, style)}\n") == {"a": text}
+        assert parse_yaml(f"[{render_scalar(text, style)}]") == [text]
     if is_plain(text):
         assert yaml.safe_load(text) == text
 

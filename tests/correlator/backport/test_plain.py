@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from correlator.backport.output import unified
-from correlator.backport.place import Place, place_all
-from correlator.backport.working_copy import Workshop
+from correlator.backport.output import render_patch
+from correlator.backport.place import RenderSource, place_all
+from correlator.backport.working_copy import WorkingCopy
 from correlator.declared.render import Release
 from tests.correlator.backport.builders import (
     GONE,
@@ -43,7 +43,7 @@ def test_json_stays_json(tmp_path: Path) -> None:
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {}}
     folder = written(tmp_path, {"web.json": json.dumps(manifest, indent=2)})
     outcome = back(folder, "", ("/data/mode", "calm"))
-    after = outcome.tree.text("web.json")
+    after = outcome.tree.read_text("web.json")
     assert json.loads(after) == manifest | {"data": {"mode": "calm"}}
 
 
@@ -67,10 +67,10 @@ def test_what_git_declares_already_is_left_alone(tmp_path: Path) -> None:
 
 def test_an_object_that_git_does_not_declare_is_said(tmp_path: Path) -> None:
     folder = written(tmp_path, {"deploy/web.yaml": WEB, "deploy/.settings.yaml": SETTINGS})
-    workshop = Workshop(folder, "deploy", Release())
+    workshop = WorkingCopy(folder, "deploy", Release())
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
     wanted = edit(settings, ("/data/mode", "alert"))
-    outcome = place_all(wanted, workshop.tree, Place("deploy"), workshop.render)
+    outcome = place_all(wanted, workshop.tree, RenderSource("deploy"), workshop.render)
     assert reasons(outcome) == ["deploy does not declare ConfigMap settings"]
 
 
@@ -117,7 +117,7 @@ def test_git_applies_the_patch(
     folder = written(tmp_path, {name: old for name, (old, _) in change.items() if old is not None})
     subprocess.run(["git", "init", "-q", folder], check=True)
     apply = ["git", "-C", str(folder), "apply", "--whitespace=nowarn", "-"]
-    subprocess.run(apply, input=unified(change).encode(), check=True)
+    subprocess.run(apply, input=render_patch(change).encode(), check=True)
     for name, (_, new) in change.items():
         file = folder / name
         assert (file.read_bytes().decode() if file.exists() else None) == new

@@ -7,7 +7,7 @@ import pytest
 
 from correlator.backport.errors import RepositoryUnusable
 from correlator.backport.output import find_repository
-from correlator.backport.working_copy import copied
+from correlator.backport.working_copy import open_copy
 from tests.correlator.backport.builders import WEB, written
 
 
@@ -58,9 +58,9 @@ def test_a_branch_that_exists_or_cannot_be_is_refused(folder: Path, tmp_path: Pa
 
 def test_a_copy_has_what_is_not_committed_but_nothing_ignored(folder: Path) -> None:
     written(folder, {"new.yaml": WEB, ".gitignore": "cache/\n", "cache/x": "x"})
-    with copied(folder, "") as root:
+    with open_copy(folder, "") as root:
         assert (root / "new.yaml").exists()
         assert not (root / "cache").exists()
         assert not (root / ".git").exists()
-    with copied(folder, "HEAD") as root:
+    with open_copy(folder, "HEAD") as root:
         assert not (root / "new.yaml").exists()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from correlator.backport.edit import found_at, location_of, with_value
+from correlator.backport.edit import found_at, location_of, set_value
 from correlator.backport.errors import CannotPlace
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.paths import parse_path
@@ -55,13 +55,13 @@ CASES: dict[str, tuple[Any, str, Any, Any, Any]] = {
 
 @pytest.mark.parametrize(("value", "path", "new", "live", "expected"), CASES.values(), ids=CASES)
 def test_one_field_is_set(value: Any, path: str, new: Any, live: Any, expected: Any) -> None:  # noqa: ANN401
-    assert with_value(value, parse_path(path).steps, new, live) == expected
+    assert set_value(value, parse_path(path).steps, new, live) == expected
 
 
 @pytest.mark.parametrize("path", ["/a[order]", "/s/x", "/a[5]"])
 def test_what_has_no_place_is_refused(path: str) -> None:
     with pytest.raises(CannotPlace):
-        with_value({"a": [1], "s": "text"}, parse_path(path).steps, 1)
+        set_value({"a": [1], "s": "text"}, parse_path(path).steps, 1)
 
 
 def test_a_path_leads_to_keys_and_positions() -> None:

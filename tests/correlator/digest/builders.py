@@ -5,11 +5,11 @@ from typing import Any
 
 from correlator.attribution.link import Link
 from correlator.attribution.link import State as Linked
-from correlator.digest.compose import Episode, Period, Place, Seen, compose
+from correlator.digest.compose import Episode, FieldKey, Period, ReviewEvidence, compose_review
 from correlator.digest.model import Ignore, Review
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from correlator.grants import grants_of
-from correlator.still_live import Answer, Standing
+from correlator.still_live import Answer, FieldState
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
@@ -72,12 +72,12 @@ def a_finding(path: str = REPLICAS, why: str = "", **differing: Any) -> Finding:
 def an_episode(minute: float, **differing: str) -> Episode:
     names = {"cluster": "test", "group": "apps", "kind": "Deployment"}
     names |= {"namespace": "shop", "name": "web", "path": REPLICAS}
-    place = Place(**names | differing)
+    place = FieldKey(**names | differing)
     return Episode(place, "shop", "storefront", at(minute))
 
 
-def seen(**differing: Any) -> Seen:  # noqa: ANN401 - any field
-    stands = Standing(Answer.YES, Answer.NO)
+def seen(**differing: Any) -> ReviewEvidence:  # noqa: ANN401 - any field
+    stands = FieldState(Answer.YES, Answer.NO)
     fields: dict[str, Any] = {
         "grants": grants_of([each for each in week() if each.grant], lambda *_: stands),
         "findings": [
@@ -99,11 +99,11 @@ def seen(**differing: Any) -> Seen:  # noqa: ANN401 - any field
         "episodes": [an_episode(-60), an_episode(5), an_episode(30), an_episode(60)],
         "unknown": ("Since when some rules leave differences alone: nothing tells.",),
     }
-    return Seen(**fields | differing)
+    return ReviewEvidence(**fields | differing)
 
 
 def the_review(**differing: Any) -> Review:  # noqa: ANN401 - any field of what was seen
-    return compose(PERIOD, week(), seen(**differing), NOW)
+    return compose_review(PERIOD, week(), seen(**differing), NOW)
 
 
 def a_hostile_review() -> Review:
@@ -113,7 +113,7 @@ def a_hostile_review() -> Review:
         granted(minute, path=f"/data/{HOSTILE.replace('/', '~1')}", app=HOSTILE, **mine)
         for minute in (10, 20)
     ]
-    stands = Standing(Answer.YES, Answer.NO)
+    stands = FieldState(Answer.YES, Answer.NO)
     ref = Ref("", "v1", "ConfigMap", "shop", HOSTILE)
     looked = seen(
         grants=grants_of(writes, lambda *_: stands),
@@ -121,4 +121,4 @@ def a_hostile_review() -> Review:
         ignores=[Ignore(whose=HOSTILE, what=HOSTILE, covers=0)],
         unknown=(HOSTILE,),
     )
-    return compose(PERIOD, writes, looked, NOW + timedelta(days=1))
+    return compose_review(PERIOD, writes, looked, NOW + timedelta(days=1))

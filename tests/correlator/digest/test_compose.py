@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from correlator.digest.compose import compose, ignored_since, teams_of
+from correlator.digest.compose import compose_review, find_ignored_since, teams_of
 from correlator.digest.model import Count
 from glasswarden.kube.objects import Object
 from tests.correlator.digest.builders import (
@@ -42,7 +42,7 @@ def test_a_field_that_is_changed_again_and_again_is_named() -> None:
 
 def test_drift_that_came_back_is_named_though_nobody_was_recorded() -> None:
     episodes = [an_episode(5, name="api"), an_episode(9, name="api"), an_episode(7, name="once")]
-    review = compose(PERIOD, [], seen(episodes=episodes), NOW)
+    review = compose_review(PERIOD, [], seen(episodes=episodes), NOW)
     assert [(each.subject, each.times, each.came_back) for each in review.repeated] == [
         ("Deployment shop/api", 0, 2)
     ]
@@ -113,5 +113,5 @@ def test_a_rule_is_as_old_as_the_write_that_holds_it() -> None:
         for time in ("2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z")
     ]
     application = {"metadata": {"managedFields": entries}}
-    assert ignored_since(application) == datetime(2026, 1, 1, tzinfo=UTC)
-    assert ignored_since({"metadata": {}}) is None
+    assert find_ignored_since(application) == datetime(2026, 1, 1, tzinfo=UTC)
+    assert find_ignored_since({"metadata": {}}) is None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from correlator.digest.formats import render_markdown, render_page, render_text
-from correlator.digest.model import Review, as_json
+from correlator.digest.model import Review, render_json
 from tests.correlator.digest.builders import a_hostile_review, the_review
 from tests.correlator.report.builders import HOSTILE
 
@@ -18,7 +18,7 @@ RENDERERS: dict[str, Callable[[Review], str]] = {
     "review.md": render_markdown,
     "review.html": render_page,
     "review.txt": render_text,
-    "review.json": lambda review: as_json(review).decode(),
+    "review.json": lambda review: render_json(review).decode(),
 }
 
 
@@ -52,11 +52,11 @@ def test_a_terminal_gets_no_escapes() -> None:
 
 
 def test_json_keeps_it_whole() -> None:
-    repeated = json.loads(as_json(a_hostile_review()))["repeated"]
+    repeated = json.loads(render_json(a_hostile_review()))["repeated"]
     assert [HOSTILE] in [each["actors"] for each in repeated]
 
 
 def test_what_was_not_looked_at_is_said() -> None:
     text = render_text(the_review(findings=None, episodes=None))
-    assert "What differs today was not looked at." in text
+    assert "Today's drift was not checked." in text
     assert "No drift" not in text

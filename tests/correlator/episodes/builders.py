@@ -3,13 +3,13 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from correlator.episodes.episode import Episode, Sighting
+from correlator.episodes.episode import Episode, ObservedFinding
 
 TIME = datetime(2026, 3, 1, 10, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
 
-_SIGHTING = Sighting(
+_SIGHTING = ObservedFinding(
     source="shop",
     group="apps",
     version="v1",
@@ -26,7 +26,7 @@ _SIGHTING = Sighting(
 )
 
 
-def a_sighting(**differences: str) -> Sighting:
+def a_sighting(**differences: str) -> ObservedFinding:
     return replace(_SIGHTING, **differences)
 
 

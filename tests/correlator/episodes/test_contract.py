@@ -7,7 +7,14 @@ from datetime import datetime
 import pytest
 
 from correlator.episodes.columns import MOST_VALUES
-from correlator.episodes.episode import Changes, Deposed, History, Sighting, Term, advance
+from correlator.episodes.episode import (
+    Changes,
+    History,
+    LeadershipLost,
+    ObservedFinding,
+    Term,
+    advance,
+)
 from correlator.episodes.open import open_history
 from tests.correlator.episodes.builders import DAY, MINUTE, TIME, a_sighting
 
@@ -30,7 +37,7 @@ def term(history: History) -> Term:
     return history.lead(CLUSTER, "one", TIME)
 
 
-def pass_(history: History, term: Term, now: datetime, *seen: Sighting) -> None:
+def pass_(history: History, term: Term, now: datetime, *seen: ObservedFinding) -> None:
     changes = advance(history.open(term.cluster), seen, lambda _: False)
     history.store(term, changes, now)
 
@@ -44,7 +51,7 @@ def test_what_is_first_seen_is_open(history: History, term: Term) -> None:
 
 
 def test_every_part_of_a_sighting_comes_back(history: History, term: Term) -> None:
-    whole = Sighting(**{name: f"{name} ü" for name in Sighting.__slots__})
+    whole = ObservedFinding(**{name: f"{name} ü" for name in ObservedFinding.__slots__})
     pass_(history, term, TIME, whole)
     [episode] = history.open(CLUSTER)
     assert episode.last == whole
@@ -127,9 +134,9 @@ def test_whoever_leads_next_deposes_who_led(
 ) -> None:
     other = opener()
     newer = other.lead(CLUSTER, "two", TIME)
-    with pytest.raises(Deposed):
+    with pytest.raises(LeadershipLost):
         history.store(term, Changes(opened=(a_sighting(),)), TIME)
-    with pytest.raises(Deposed):
+    with pytest.raises(LeadershipLost):
         history.forget(term, TIME, 0)
     assert other.open(CLUSTER) == []
     pass_(other, newer, TIME, a_sighting())

@@ -1,26 +1,26 @@
 """What is asked of a history."""
 
-from correlator.episodes.episode import Day, Wanted, repeated, trend
+from correlator.episodes.episode import Day, EpisodeFilter, find_repeated, trend_of
 from tests.correlator.episodes.builders import DAY, MINUTE, TIME, an_episode
 
 
 def test_episodes_by_application_class_and_state() -> None:
     one = an_episode(app="shop", class_="orphan", state="unexplained")
     other = an_episode(app="blog", class_="orphan", state="explained")
-    assert Wanted().of([one, other]) == [one, other]
-    assert Wanted(app="shop").of([one, other]) == [one]
-    assert Wanted(class_="orphan", state="explained").of([one, other]) == [other]
-    assert Wanted(class_="runtime-metadata").of([one, other]) == []
+    assert EpisodeFilter().select([one, other]) == [one, other]
+    assert EpisodeFilter(app="shop").select([one, other]) == [one]
+    assert EpisodeFilter(class_="orphan", state="explained").select([one, other]) == [other]
+    assert EpisodeFilter(class_="runtime-metadata").select([one, other]) == []
 
 
 def test_a_field_that_drifts_again_and_again() -> None:
     often = [an_episode(n, TIME + n * MINUTE, uid=f"u-{n}") for n in range(3)]
     twice = [an_episode(n, field="/spec/paused") for n in (4, 5)]
     once = an_episode(6, name="other")
-    found = repeated([once, *twice, *often])
+    found = find_repeated([once, *twice, *often])
     assert [*found.values()] == [often, twice]
     assert [place.field for place in found] == ["/spec/replicas", "/spec/paused"]
-    assert [*repeated([once, *twice, *often], times=3).values()] == [often]
+    assert [*find_repeated([once, *twice, *often], times=3).values()] == [often]
 
 
 def test_the_trend_by_day() -> None:
@@ -31,7 +31,7 @@ def test_the_trend_by_day() -> None:
         an_episode(4, TIME + 2 * DAY),
     ]
     first = TIME.date()
-    assert trend(episodes, first, first + 2 * DAY) == [
+    assert trend_of(episodes, first, first + 2 * DAY) == [
         Day(first, opened=2, gone=1, open=2),
         Day(first + DAY, opened=0, gone=1, open=1),
         Day(first + 2 * DAY, opened=1, gone=0, open=2),

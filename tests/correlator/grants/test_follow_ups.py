@@ -1,7 +1,7 @@
 """What is owed is looked at again and again; what is settled, once."""
 
-from correlator.grants import Owed, State
-from correlator.still_live import Answer, Standing
+from correlator.grants import FollowUps, State
+from correlator.still_live import Answer, FieldState
 from glasswarden.ledger.record import Attempt, ChangedField
 from tests.correlator.attribution.builders import at
 from tests.correlator.grants.test_grant import STORY, granted
@@ -19,24 +19,24 @@ class Cluster:
         self.live = {"g1": Answer.YES, "g2": Answer.YES}
         self.asked: list[str] = []
 
-    def __call__(self, attempt: Attempt, _change: ChangedField) -> Standing:
+    def __call__(self, attempt: Attempt, _change: ChangedField) -> FieldState:
         self.asked.append(attempt.grant)
-        return Standing(self.live[attempt.grant])
+        return FieldState(self.live[attempt.grant])
 
-    def states(self, owed: Owed, minute: float) -> dict[str, State]:
+    def states(self, owed: FollowUps, minute: float) -> dict[str, State]:
         self.asked.clear()
-        grants = owed.look([*STORY, *OTHER], self, at(minute))
-        return {grant.id: grant.state(at(minute)) for grant in grants}
+        grants = owed.check([*STORY, *OTHER], self, at(minute))
+        return {grant.id: grant.state_at(at(minute)) for grant in grants}
 
 
 def test_nobody_looks_while_a_grant_is_open() -> None:
     cluster = Cluster()
-    assert set(cluster.states(Owed(), 5).values()) == {State.OPEN}
+    assert set(cluster.states(FollowUps(), 5).values()) == {State.OPEN}
     assert cluster.asked == []
 
 
 def test_what_has_ended_is_looked_at_until_it_is_settled() -> None:
-    cluster, owed = Cluster(), Owed()
+    cluster, owed = Cluster(), FollowUps()
     assert cluster.states(owed, 31) == {"g1": State.OVERDUE, "g2": State.OVERDUE}
     cluster.live["g1"] = Answer.NO
     assert cluster.states(owed, 32) == {"g1": State.SETTLED, "g2": State.OVERDUE}
@@ -46,7 +46,7 @@ def test_what_has_ended_is_looked_at_until_it_is_settled() -> None:
 
 
 def test_what_could_not_be_looked_at_is_tried_again() -> None:
-    cluster, owed = Cluster(), Owed()
+    cluster, owed = Cluster(), FollowUps()
     cluster.live = {"g1": Answer.UNKNOWN, "g2": Answer.NO}
     assert cluster.states(owed, 31) == {"g1": State.UNCHECKED, "g2": State.SETTLED}
     cluster.states(owed, 32)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from correlator.grants import Grant, State, grants_of
-from correlator.still_live import Answer, Standing
+from correlator.still_live import Answer, FieldState
 from glasswarden.ledger.record import Attempt, ChangedField
 from tests.correlator.attribution.builders import at, wrote
 
@@ -28,7 +28,7 @@ def granted(minute: float, act: str, path: str = "", **differing: Any) -> Attemp
 
 
 def told(*story: Attempt, live: Answer = Answer.UNKNOWN, git: Answer = Answer.UNKNOWN) -> Grant:
-    [grant] = grants_of(story, lambda _attempt, _change: Standing(live, git))
+    [grant] = grants_of(story, lambda _attempt, _change: FieldState(live, git))
     return grant
 
 
@@ -54,25 +54,25 @@ def test_a_grant_is_told_by_its_records() -> None:
     ],
 )
 def test_how_it_stands(minute: float, live: Answer, git: Answer, state: State) -> None:
-    assert told(*STORY, live=live, git=git).state(at(minute)) is state
+    assert told(*STORY, live=live, git=git).state_at(at(minute)) is state
 
 
 def test_closing_ends_it_at_once() -> None:
     grant = told(*STORY, granted(2, "closed", outcome="reverted"), live=Answer.YES)
-    assert grant.state(at(3)) is State.OVERDUE
+    assert grant.state_at(at(3)) is State.OVERDUE
 
 
 def test_what_was_delegated_is_nobodys_debt() -> None:
     grant = told(*STORY, granted(2, "closed", outcome="delegated"), live=Answer.YES)
-    assert grant.state(at(3)) is State.SETTLED
+    assert grant.state_at(at(3)) is State.SETTLED
 
 
 def test_a_grant_that_nothing_was_changed_under_is_settled_when_it_ends() -> None:
-    assert told(granted(0, "issued")).state(at(31)) is State.SETTLED
+    assert told(granted(0, "issued")).state_at(at(31)) is State.SETTLED
 
 
 def test_a_request_that_nobody_approved_is_no_grant() -> None:
-    assert grants_of([granted(0, "requested")], lambda _a, _c: Standing()) == []
+    assert grants_of([granted(0, "requested")], lambda _a, _c: FieldState()) == []
 
 
 def test_a_refused_use_changes_nothing() -> None:
@@ -82,21 +82,25 @@ def test_a_refused_use_changes_nothing() -> None:
 
 def test_grants_of_one_id_in_two_clusters_are_two() -> None:
     elsewhere = granted(1, "issued", cluster="another")
-    found = grants_of([*STORY, elsewhere], lambda _a, _c: Standing())
+    found = grants_of([*STORY, elsewhere], lambda _a, _c: FieldState())
     assert [grant.cluster for grant in found] == ["another", "test"]
 
 
 def test_who_takes_an_object_over_ends_the_grant_of_before() -> None:
     mine = [granted(0, "issued"), granted(1, "used", "/spec/replicas", new=8)]
     theirs = granted(5, "issued", grant="g2", grantee="lead", grant_expires=at(60))
-    newer, older = grants_of([*mine, theirs], lambda _a, _c: Standing(Answer.YES))
-    assert (older.grantee, older.closed, older.state(at(6))) == ("responder", at(5), State.OVERDUE)
-    assert (newer.grantee, newer.closed, newer.state(at(6))) == ("lead", None, State.OPEN)
+    newer, older = grants_of([*mine, theirs], lambda _a, _c: FieldState(Answer.YES))
+    assert (older.grantee, older.closed, older.state_at(at(6))) == (
+        "responder",
+        at(5),
+        State.OVERDUE,
+    )
+    assert (newer.grantee, newer.closed, newer.state_at(at(6))) == ("lead", None, State.OPEN)
 
 
 def test_a_grant_that_had_expired_was_not_taken_over() -> None:
     again = granted(40, "issued", grant="g2", grant_expires=at(60))
-    _, older = grants_of([*STORY, again], lambda _a, _c: Standing())
+    _, older = grants_of([*STORY, again], lambda _a, _c: FieldState())
     assert older.closed is None
 
 
@@ -112,7 +116,7 @@ SETTLED: dict[str, Any] = {
 def test_what_was_settled_after_the_end_is_nobodys_debt() -> None:
     late = granted(40, "settled", outcome="delegated", **SETTLED)
     grant = told(*STORY, late, live=Answer.YES)
-    assert (grant.state(at(41)), grant.outcome) == (State.SETTLED, "delegated")
+    assert (grant.state_at(at(41)), grant.outcome) == (State.SETTLED, "delegated")
     assert (grant.grantee, grant.ticket, grant.reason, grant.rule) == (
         "responder", "INC-42", "checkout is down", "oncall",
     )  # fmt: skip
@@ -127,12 +131,12 @@ def test_the_last_word_counts() -> None:
 
 def test_what_is_said_on_another_object_settles_nothing() -> None:
     late = granted(40, "settled", outcome="delegated", object_uid="another", **SETTLED)
-    assert told(*STORY, late, live=Answer.YES).state(at(41)) is State.OVERDUE
+    assert told(*STORY, late, live=Answer.YES).state_at(at(41)) is State.OVERDUE
 
 
 def test_who_settles_what_never_was_makes_no_grant() -> None:
     late = granted(40, "settled", outcome="delegated", **SETTLED)
-    assert grants_of([late], lambda _a, _c: Standing()) == []
+    assert grants_of([late], lambda _a, _c: FieldState()) == []
 
 
 @pytest.mark.parametrize("operation", ["CREATE", "DELETE"])
@@ -140,17 +144,17 @@ def test_an_object_that_came_or_went_is_owed_as_a_whole(operation: str) -> None:
     story = (granted(0, "issued"), granted(1, "used", operation=operation))
     grant = told(*story, live=Answer.YES)
     assert [field.change.path for field in grant.fields] == ["/"]
-    assert grant.state(at(31)) is State.OVERDUE
-    assert told(*story, live=Answer.YES, git=Answer.YES).state(at(31)) is State.SETTLED
+    assert grant.state_at(at(31)) is State.OVERDUE
+    assert told(*story, live=Answer.YES, git=Answer.YES).state_at(at(31)) is State.SETTLED
 
 
 def test_a_write_that_was_never_stored_hides_no_debt() -> None:
     """A record tells of an attempt: 8 is live, so 12 was not stored, or is gone again."""
     story = (*STORY, granted(2, "used", "/spec/replicas", old=8, new=12))
 
-    def standing(_attempt: Attempt, change: ChangedField) -> Standing:
-        return Standing(Answer.YES if change.new == 8 else Answer.NO, Answer.NO)
+    def standing(_attempt: Attempt, change: ChangedField) -> FieldState:
+        return FieldState(Answer.YES if change.new == 8 else Answer.NO, Answer.NO)
 
     [grant] = grants_of(story, standing)
-    assert grant.state(at(31)) is State.OVERDUE
+    assert grant.state_at(at(31)) is State.OVERDUE
     assert [field.change.new for field in grant.fields] == [8]

@@ -6,13 +6,13 @@ from correlator.grants import (
     RECENT,
     Grant,
     State,
-    expired,
-    expiry_name,
-    expiry_of,
-    figures_of,
+    count_by_state,
+    expiry_event_of,
+    expiry_name_of,
+    find_expired,
     grants_of,
 )
-from correlator.still_live import Answer, Standing
+from correlator.still_live import Answer, FieldState
 from tests.correlator.attribution.builders import UID, at
 from tests.correlator.grants.test_grant import HALF_AN_HOUR, STORY, granted
 
@@ -27,34 +27,34 @@ def a_grant(id_: str = "g1", *, minutes: float = 30, closed: bool = False) -> Gr
         granted(1, "used", "/spec/replicas", grant=id_, grant_expires=ends),
     ]
     story += [granted(2, "closed", grant=id_, grant_expires=ends)] if closed else []
-    [grant] = grants_of(story, lambda _attempt, _change: Standing(Answer.YES))
+    [grant] = grants_of(story, lambda _attempt, _change: FieldState(Answer.YES))
     return grant
 
 
 def test_each_state_is_counted_and_none_is_left_out() -> None:
     grants = [a_grant("g1"), a_grant("g2"), a_grant("g3", minutes=90)]
-    assert figures_of(grants, END) == {
+    assert count_by_state(grants, END) == {
         State.OPEN: 1,
         State.OVERDUE: 2,
         State.UNCHECKED: 0,
         State.SETTLED: 0,
     }
-    assert figures_of([], END) == dict.fromkeys(State, 0)
+    assert count_by_state([], END) == dict.fromkeys(State, 0)
 
 
 def test_an_end_is_told_when_it_has_come_and_not_long_after() -> None:
     grant = a_grant()
-    assert expired([grant], END - timedelta(seconds=1)) == []
-    assert expired([grant], END) == [grant]
-    assert expired([grant], END + RECENT) == []
+    assert find_expired([grant], END - timedelta(seconds=1)) == []
+    assert find_expired([grant], END) == [grant]
+    assert find_expired([grant], END + RECENT) == []
 
 
 def test_who_ended_a_grant_has_told_it_already() -> None:
-    assert expired([a_grant(closed=True)], END) == []
+    assert find_expired([a_grant(closed=True)], END) == []
 
 
 def test_it_says_whose_grant_it_was_and_what_was_changed() -> None:
-    event = expiry_of(a_grant())
+    event = expiry_event_of(a_grant())
     assert event.note == (
         "The grant of responder for INC-42 is over: Git decides again."
         " Changed under it: /spec/replicas."
@@ -64,10 +64,10 @@ def test_it_says_whose_grant_it_was_and_what_was_changed() -> None:
 
 def test_many_fields_are_counted() -> None:
     uses = [granted(1, "used", f"/spec/f{number}") for number in range(9)]
-    [grant] = grants_of([STORY[0], *uses], lambda _attempt, _change: Standing())
-    assert expiry_of(grant).note.endswith("/spec/f5 and 3 more.")
+    [grant] = grants_of([STORY[0], *uses], lambda _attempt, _change: FieldState())
+    assert expiry_event_of(grant).note.endswith("/spec/f5 and 3 more.")
 
 
 def test_one_grant_always_makes_the_same_event() -> None:
-    assert expiry_name(a_grant()) == expiry_name(a_grant()) == "web.g1.expired"
-    assert expiry_name(a_grant()) != expiry_name(a_grant("g2"))
+    assert expiry_name_of(a_grant()) == expiry_name_of(a_grant()) == "web.g1.expired"
+    assert expiry_name_of(a_grant()) != expiry_name_of(a_grant("g2"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from correlator import grants
-from correlator.grants import stories_since
+from correlator.grants import grant_attempts_since
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Attempt
 from glasswarden.ledger.sqlite.file import open_sqlite
@@ -33,8 +33,8 @@ def test_a_grant_is_told_from_its_beginning(
     acts = [granted(0, "issued"), granted(1, "used", "/spec/paused"), granted(9, "closed")]
     others = [granted(2, "issued", grant="g2"), wrote(10, "/spec/replicas")]
     ledger.append(records_of(*acts, *others))
-    assert told(stories_since(ledger, at(5))) == ["g1 issued", "g1 used", "g1 closed"]
-    assert told(stories_since(ledger, at(5), "another")) == []
+    assert told(grant_attempts_since(ledger, at(5))) == ["g1 issued", "g1 used", "g1 closed"]
+    assert told(grant_attempts_since(ledger, at(5), "another")) == []
 
 
 def test_of_a_write_that_was_tried_again_the_last_grant_counts(ledger: Ledger) -> None:
@@ -43,7 +43,7 @@ def test_of_a_write_that_was_tried_again_the_last_grant_counts(ledger: Ledger) -
         for number, grant in enumerate(["phantom", "stored"])
     ]
     ledger.append(records_of(*tries, granted(1, "used", grant="stored", fingerprint="f")))
-    assert told(stories_since(ledger, at(0))) == ["stored issued", "stored used"]
+    assert told(grant_attempts_since(ledger, at(0))) == ["stored issued", "stored used"]
 
 
 def test_an_issue_and_a_closing_soon_after_are_two_writes(ledger: Ledger) -> None:
@@ -52,4 +52,4 @@ def test_an_issue_and_a_closing_soon_after_are_two_writes(ledger: Ledger) -> Non
         for number, act in enumerate(["issued", "closed"])
     ]
     ledger.append(records_of(*soon))
-    assert told(stories_since(ledger, at(0))) == ["g1 issued", "g1 closed"]
+    assert told(grant_attempts_since(ledger, at(0))) == ["g1 issued", "g1 closed"]

@@ -276,10 +276,10 @@ class Forbidding(FolderLive):
             raise KindUnavailable(str(kind), "no right to list it")
         return super().objects(kind, namespaces)
 
-    def located(self, ref: Ref) -> Ref:
+    def locate(self, ref: Ref) -> Ref:
         if ref.kind == "Gone":
             raise KindUnavailable("Gone (example.com/v1)", "the API server serves no such kind")
-        return super().located(ref)
+        return super().locate(ref)
 
 
 def test_unlistable_kind_is_incomplete_and_hides_no_other_finding(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def an_event(**changes: Any) -> Event:  # noqa: ANN401 - any field
         "kind": Kind.DENIED,
         "time": NOW,
         "subject": "Deployment shop/web",
-        "says": "edit refused: /spec/replicas",
+        "says": "edit denied: /spec/replicas",
         "cluster": "prod",
         "namespace": "shop",
         "engine": "flux",

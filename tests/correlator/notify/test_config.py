@@ -27,14 +27,14 @@ from tests.correlator.notify.builders import HEAD, TARGETS
             id="twice",
         ),
         pytest.param("window: soon", "line 3, column 9: window", id="no duration"),
-        pytest.param("window: 0s", "is no length of time", id="no time"),
+        pytest.param("window: 0s", "is not a duration", id="no time"),
         pytest.param(
             "silences: [{ticket: INC-1, until: tomorrow}]", "column 35", id="no time stamp"
         ),
         pytest.param(
             "routes: [{targets: [], events: [denial]}]", "did you mean 'denied'", id="event"
         ),
-        pytest.param("window: 1m\nwindow: 2m", "stands here twice", id="repeated"),
+        pytest.param("window: 1m\nwindow: 2m", "is duplicate", id="repeated"),
         pytest.param("- 1", "not YAML", id="not a mapping"),
     ],
 )

@@ -14,7 +14,7 @@ def seconds(number: float) -> timedelta:
 
 
 def told(groups: Groups, after: float) -> list[Message]:
-    return groups.due(NOW + seconds(after))
+    return groups.take_due(NOW + seconds(after))
 
 
 def gathered(*events: Event) -> Groups:

@@ -9,7 +9,7 @@ import pytest
 
 from correlator.attribution.link import Link, State
 from correlator.finding import Finding
-from correlator.notify.events import Kind, News, unexplained
+from correlator.notify.events import EventFeed, Kind, events_of_findings
 from correlator.still_live import UNKNOWN
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import parse_path
@@ -36,16 +36,16 @@ class Records:
         self.ledger.append(records)
         self._chain.advance(records)
 
-    def told(self, news: News, minutes: float) -> list[Kind]:
+    def told(self, news: EventFeed, minutes: float) -> list[Kind]:
         cluster = an_attempt().cluster
-        events = news.of_ledger(self.ledger, cluster, lambda *_: UNKNOWN, later(minutes))
+        events = news.read_ledger(self.ledger, cluster, lambda *_: UNKNOWN, later(minutes))
         return [event.kind for event in events]
 
 
 def test_what_happened_before_is_not_told_but_grants_from_then_still_end(tmp_path: Path) -> None:
     grant = {"verdict": "allow", "grant": "g1", "grantee": "responder", "ticket": "INC-42"}
     with closing(open_ledger(f"sqlite://{tmp_path}/ledger.db")) as ledger:
-        records, news = Records(ledger), News(later(10))
+        records, news = Records(ledger), EventFeed(later(10))
         records.write(1, verdict="deny")
         records.write(2, **grant, grant_act="issued", grant_expires=later(20))
         assert records.told(news, 10) == []
@@ -58,7 +58,7 @@ def test_what_happened_before_is_not_told_but_grants_from_then_still_end(tmp_pat
 
 def test_another_clusters_records_are_not_ours(tmp_path: Path) -> None:
     with closing(open_ledger(f"sqlite://{tmp_path}/ledger.db")) as ledger:
-        records, news = Records(ledger), News(later(0))
+        records, news = Records(ledger), EventFeed(later(0))
         records.write(1, verdict="deny", cluster="elsewhere")
         assert records.told(news, 2) == []
 
@@ -75,16 +75,16 @@ def configuration(bundle: str = "one", timeout: int = 5) -> dict[str, Any]:
         (configuration(), []),
         (configuration(bundle="another"), []),
         (configuration(timeout=1), ["was changed"]),
-        (None, ["was deleted: nothing is guarded"]),
+        (None, ["was deleted: no object is guarded"]),
     ],
     ids=["the same", "another authority", "another time-out", "gone"],
 )
 def test_a_configuration_that_somebody_changed_is_told(
     then: dict[str, Any] | None, says: list[str]
 ) -> None:
-    news = News(TIME)
-    assert news.of_configurations({PATH: configuration()}, "prod", TIME) == []
-    events = news.of_configurations({PATH: then}, "prod", later(1))
+    news = EventFeed(TIME)
+    assert news.compare_configurations({PATH: configuration()}, "prod", TIME) == []
+    events = news.compare_configurations({PATH: then}, "prod", later(1))
     assert [event.says for event in events] == says
     assert {event.subject for event in events} <= {"validatingwebhookconfigurations/glasswarden"}
 
@@ -102,6 +102,6 @@ def test_a_configuration_that_somebody_changed_is_told(
 def test_only_what_nothing_explains_is_told(link: Link | None, told: int) -> None:
     ref = Ref("apps", "v1", "Deployment", "shop", "web", "uid")
     finding = Finding(ref, parse_path("/spec/replicas"), 3, 5, TIME, "git", link=link)
-    events = list(unexplained([(finding, "storefront")], "prod", TIME))
+    events = list(events_of_findings([(finding, "storefront")], "prod", TIME))
     assert len(events) == told
     assert {event.team for event in events} <= {"storefront"}

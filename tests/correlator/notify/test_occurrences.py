@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from correlator.grants import grants_of
-from correlator.notify.events import Kind, ended, event_of
-from correlator.still_live import Answer, Standing
+from correlator.notify.events import Kind, event_of, events_of_grants
+from correlator.still_live import Answer, FieldState
 from tests.ledger.builders import TIME, an_attempt
 
 GRANT = {
@@ -67,8 +67,8 @@ def test_a_grant_is_told_when_it_ends_and_while_it_is_owed(
     minutes: int, live: Answer, kinds: list[Kind]
 ) -> None:
     attempts = [an_attempt(**GRANT | {"grant_act": act}) for act in ("issued", "used")]
-    grants = grants_of(attempts, lambda _attempt, _change: Standing(live, Answer.NO))
+    grants = grants_of(attempts, lambda _attempt, _change: FieldState(live, Answer.NO))
     now = TIME + timedelta(minutes=minutes)
-    events = list(ended(grants, now - timedelta(minutes=5), now))
+    events = list(events_of_grants(grants, now - timedelta(minutes=5), now))
     assert [event.kind for event in events] == kinds
     assert {event.ticket for event in events} <= {"INC-42"}

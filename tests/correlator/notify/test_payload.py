@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from correlator.notify.payload import LONGEST, escaped, json_payload, slack_payload
+from correlator.notify.payload import LONGEST, escape_slack, render_json, render_slack
 from correlator.notify.routing import Message
 from tests.correlator.notify.builders import an_event
 
@@ -23,13 +23,13 @@ from tests.correlator.notify.builders import an_event
     ],
 )
 def test_texts_are_escaped(text: str, shown: str) -> None:
-    assert escaped(text) == shown
+    assert escape_slack(text) == shown
 
 
 @given(st.text())
 def test_no_text_can_mention_link_or_break_a_line(text: str) -> None:
     event = an_event(says=text, actor=text, subject=text, ticket=text)
-    body = slack_payload(Message("storefront", text, (event,)))["text"]
+    body = render_slack(Message("storefront", text, (event,)))["text"]
     assert body.count("\n") == 1
     assert "<" not in body
     assert ">" not in body
@@ -37,9 +37,9 @@ def test_no_text_can_mention_link_or_break_a_line(text: str) -> None:
 
 def test_slack_is_told_in_a_line_an_event() -> None:
     message = Message("storefront", "INC-42", (an_event(ticket="INC-42"),), more=3)
-    assert slack_payload(message)["text"] == (
+    assert render_slack(message)["text"] == (
         "*INC-42*: 4 events\n"
-        "• 12:00 UTC `denied` Deployment shop/web: edit refused: /spec/replicas "
+        "• 12:00 UTC `denied` Deployment shop/web: edit denied: /spec/replicas "
         "(developer) [INC-42]\n"
         "… and 3 more"
     )
@@ -47,7 +47,7 @@ def test_slack_is_told_in_a_line_an_event() -> None:
 
 def test_programs_are_told_everything() -> None:
     message = Message("platform", "shop", (an_event(), an_event(id="2")), more=1)
-    payload = json.loads(json.dumps(json_payload(message)))
+    payload = json.loads(json.dumps(render_json(message)))
     assert payload["counts"] == {"denied": 2}
     assert payload["more"] == 1
     assert payload["events"][0]["application"] == "flux-system/shop"

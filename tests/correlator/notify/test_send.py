@@ -10,7 +10,7 @@ import pytest
 import urllib3
 
 from correlator.notify.config import Format, Target, parse_notifications
-from correlator.notify.payload import json_payload
+from correlator.notify.payload import render_json
 from correlator.notify.routing import Message, Notifier
 from correlator.notify.send import SIGNATURE, WAITING, Outcome, Sender
 from tests.cluster.retries import eventually
@@ -162,6 +162,6 @@ def unless_about(about: str) -> Callable[[Message], object]:
     def payload(message: Message) -> object:
         if message.about == about:
             raise RecursionError
-        return json_payload(message)
+        return render_json(message)
 
     return payload

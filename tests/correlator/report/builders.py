@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from correlator.report.compose import Surroundings, compose
+from correlator.report.compose import ReportContext, compose_report
 from correlator.report.model import Integrity, Report, Scope, Subject, Unexplained
-from correlator.still_live import Answer, Standing
+from correlator.still_live import Answer, FieldState
 from glasswarden.ledger.record import Attempt, ChangedField
 from tests.correlator.attribution.builders import at, wrote
 
@@ -42,14 +42,14 @@ def history() -> list[Attempt]:
     ]
 
 
-def standing(_attempt: Attempt, change: ChangedField) -> Standing:
+def check_field(_attempt: Attempt, change: ChangedField) -> FieldState:
     live = {IMAGE: Answer.YES, "/": Answer.YES, "/spec/replicas": Answer.NO}.get(
         change.path, Answer.UNKNOWN
     )
-    return Standing(live, Answer.NO if live is Answer.YES else Answer.UNKNOWN)
+    return FieldState(live, Answer.NO if live is Answer.YES else Answer.UNKNOWN)
 
 
-def around(**differing: Any) -> Surroundings:  # noqa: ANN401 - any field
+def around(**differing: Any) -> ReportContext:  # noqa: ANN401 - any field
     subject = Subject(
         cluster="test",
         group="",
@@ -61,7 +61,7 @@ def around(**differing: Any) -> Surroundings:  # noqa: ANN401 - any field
     )
     why = "no record changes this field since recording began"
     fields: dict[str, Any] = {
-        "standing": standing,
+        "check_field": check_field,
         "unexplained": (
             Unexplained(
                 subject=subject,
@@ -76,11 +76,11 @@ def around(**differing: Any) -> Surroundings:  # noqa: ANN401 - any field
         "integrity": Integrity(verdict=Answer.YES, statement="3 chains verified, nothing missing."),
         "incomplete": ("the audit log was not given",),
     }
-    return Surroundings(**fields | differing)
+    return ReportContext(**fields | differing)
 
 
 def the_report(**differing: Any) -> Report:  # noqa: ANN401 - any field of what is around
-    return compose(Scope(ticket="INC-42"), history(), around(**differing), at(60))
+    return compose_report(Scope(ticket="INC-42"), history(), around(**differing), at(60))
 
 
 def a_hostile_report() -> Report:
@@ -96,7 +96,7 @@ def a_hostile_report() -> Report:
         app=HOSTILE,
         ticket=HOSTILE,
     )
-    return compose(Scope(ticket=HOSTILE), [write], around(), at(60))
+    return compose_report(Scope(ticket=HOSTILE), [write], around(), at(60))
 
 
 def a_large_report() -> Report:
@@ -112,4 +112,4 @@ def a_large_report() -> Report:
         )
         for number in range(300)
     ]
-    return compose(Scope(namespace="shop"), attempts, around(), at(9999))
+    return compose_report(Scope(namespace="shop"), attempts, around(), at(9999))

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from correlator.attribution.context import Witness
-from correlator.audit.observed_write import Sighting, Sort
-from correlator.report.compose import compose, unrecorded_in
+from correlator.audit.observed_write import ObservationKind, ObservedWrite
+from correlator.report.compose import compose_report, unrecorded_in
 from correlator.report.csv import render_csv
 from correlator.report.html import render_page, timeline_of
 from correlator.report.markdown import render_markdown
 from correlator.report.model import Report, Scope, Unexplained
-from correlator.report.scope import circle_of
+from correlator.report.scope import report_scope_of
 from correlator.still_live import Answer
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
@@ -24,8 +24,8 @@ from tests.correlator.report.builders import HOSTILE, around, granted
 
 WEB = Ref("apps", "v1", "Deployment", "shop", "web")
 REGISTRATION = Ref("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "", "g")
-SEEN = Sighting(
-    sort=Sort.EMERGENCY,
+SEEN = ObservedWrite(
+    sort=ObservationKind.EMERGENCY,
     time=at(2),
     ref=WEB,
     did="patched it",
@@ -41,10 +41,12 @@ INCIDENT = Scope(ticket="INC-42")
 WRITE = granted(1, "/spec/replicas", old=5, new=8)
 
 
-def reported(witness: Witness | None = None, *sightings: Sighting) -> Report:
+def reported(witness: Witness | None = None, *observed_writes: ObservedWrite) -> Report:
     known: dict[str, Any] = {"witnesses": {WRITE.id: witness}} if witness else {}
-    seen = unrecorded_in(sightings, circle_of(INCIDENT, [WRITE]), "test")
-    return compose(INCIDENT, [WRITE], around(**known, unexplained=(), unrecorded=seen), at(60))
+    seen = unrecorded_in(observed_writes, report_scope_of(INCIDENT, [WRITE]), "test")
+    return compose_report(
+        INCIDENT, [WRITE], around(**known, unexplained=(), unrecorded=seen), at(60)
+    )
 
 
 class TestWitness:
@@ -57,7 +59,7 @@ class TestWitness:
             Answer.YES,
         )
         for text in (render_markdown(report, ""), render_page(report, "")):
-            assert "posed as by outsider" in text
+            assert "impersonated by outsider" in text
             assert "from 10.0.0.7" in text.replace("`", "")
         [row] = csv.DictReader(io.StringIO(render_csv(report)))
         told = (row["impersonator"], row["address"], row["user_agent"], row["stored"])
@@ -68,7 +70,7 @@ class TestWitness:
 
     def test_what_was_allowed_and_not_stored_is_said(self) -> None:
         report = reported(Witness("responder", stored=False))
-        assert "was allowed, and was not stored after all" in render_markdown(report, "")
+        assert "was allowed, but was not stored" in render_markdown(report, "")
 
     @pytest.mark.parametrize("witness", [None, Witness("responder", stored=None)])
     def test_what_is_not_known_stays_so(self, witness: Witness | None) -> None:
@@ -78,7 +80,7 @@ class TestWitness:
 class TestUnrecorded:
     def test_it_is_in_every_format(self) -> None:
         report = reported(None, SEEN)
-        what = "lead (posed as by outsider) from 10.0.0.7 patched it at 2026-03-01T12:02:00Z"
+        what = "lead (impersonated by outsider) from 10.0.0.7 patched it at 2026-03-01T12:02:00Z"
         assert report.unrecorded[0].what.startswith(what)
         assert what in render_markdown(report, "").replace("\\", "")
         assert what in render_page(report, "")
@@ -94,7 +96,7 @@ class TestUnrecorded:
         lines = render_markdown(report, "").splitlines()
         first, second, *_ = [line for line in lines if line.startswith("- **2026")]
         assert first == (
-            "- **2026-03-01 12:00:30** lead (posed as by outsider) from `10.0.0.7`:"
+            "- **2026-03-01 12:00:30** lead (impersonated by outsider) from `10.0.0.7`:"
             " patched Deployment shop/web, without a record (emergency)."
         )
         assert "responder: edit Deployment shop/web was allowed" in second
@@ -105,8 +107,8 @@ class TestUnrecorded:
 
     def test_a_report_of_nothing_else_does_not_say_that_nothing_was_changed(self) -> None:
         scope = Scope(actor="lead")
-        seen = unrecorded_in([SEEN], circle_of(scope, []), "test")
-        report = compose(scope, [], around(unexplained=(), unrecorded=seen), at(60))
+        seen = unrecorded_in([SEEN], report_scope_of(scope, []), "test")
+        report = compose_report(scope, [], around(unexplained=(), unrecorded=seen), at(60))
         assert report.summary[0].startswith("lead: 1 write by hand to 1 object, by lead, at ")
         assert timeline_of(report) is not None
 
@@ -118,8 +120,10 @@ class TestUnrecorded:
     def test_it_is_left_to_do_where_nobody_compared_with_git(
         self, unexplained: tuple[Unexplained, ...] | None, count: int
     ) -> None:
-        seen = unrecorded_in([SEEN], circle_of(INCIDENT, [WRITE]), "test")
-        report = compose(INCIDENT, [], around(unexplained=unexplained, unrecorded=seen), at(60))
+        seen = unrecorded_in([SEEN], report_scope_of(INCIDENT, [WRITE]), "test")
+        report = compose_report(
+            INCIDENT, [], around(unexplained=unexplained, unrecorded=seen), at(60)
+        )
         assert len(report.obligations) == count
         for each in report.obligations:
             assert each.command == "glasswarden blame deployment/web -n shop --audit-log FILE"
@@ -132,7 +136,7 @@ class TestUnrecorded:
             (INCIDENT, {"ref": replace(WEB, name="other"), "owner": OTHERS}, False),
             (INCIDENT, {"time": at(59)}, True),
             (INCIDENT, {"time": at(200)}, False),
-            (INCIDENT, {"ref": REGISTRATION, "sort": Sort.GUARD}, True),
+            (INCIDENT, {"ref": REGISTRATION, "sort": ObservationKind.GUARD}, True),
             (Scope(since=at(0)), {"time": at(200)}, True),
             (Scope(since=at(3)), {}, False),
             (Scope(until=at(1)), {}, False),
@@ -151,7 +155,7 @@ class TestUnrecorded:
         self, scope: Scope, differing: dict[str, Any], *, is_in: bool
     ) -> None:
         seen = replace(SEEN, **differing)
-        assert bool(unrecorded_in([seen], circle_of(scope, [WRITE]), "test")) is is_in
+        assert bool(unrecorded_in([seen], report_scope_of(scope, [WRITE]), "test")) is is_in
 
     def test_hostile_names_are_shown_and_not_obeyed(self) -> None:
         hostile = replace(SEEN, actor=HOSTILE, user=HOSTILE, source=HOSTILE, user_agent=HOSTILE)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from correlator.attribution.context import Witness
-from correlator.report.compose import compose
+from correlator.report.compose import compose_report
 from correlator.report.model import Report, Scope
 from correlator.report.text import title_of
-from correlator.still_live import Answer, Looked, Standing
+from correlator.still_live import Answer, FieldState, LiveCheck
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.record import Attempt
 from tests.correlator.attribution.builders import UID, at, wrote
@@ -34,17 +34,17 @@ def looked_at(
     def find(found: Object | None, _: Ref) -> Object | None:
         return found
 
-    standing = Looked(lambda ref: find(live, ref), lambda ref: find(git, ref))
-    beside = around(**{"standing": standing, "unexplained": ()} | known)
-    return compose(Scope(ticket="INC-42"), attempts, beside, at(60))
+    check_field = LiveCheck(lambda ref: find(live, ref), lambda ref: find(git, ref))
+    beside = around(**{"check_field": check_field, "unexplained": ()} | known)
+    return compose_report(Scope(ticket="INC-42"), attempts, beside, at(60))
 
 
 def test_the_summary_says_it_in_five_lines() -> None:
     assert the_report().summary == (
         "INC-42: 5 writes by hand to 3 objects, by responder, from 2026-03-01 12:01 to 12:05 UTC.",
-        "1 attempt refused, by developer.",
-        "Of 4 changed fields: 2 still live, 1 no longer live, 1 not looked at in the cluster.",
-        "3 obligations open. 1 drifted field unexplained.",
+        "1 attempt denied, by developer.",
+        "Of 4 changed fields: 2 still live, 1 no longer live, 1 not checked in the cluster.",
+        "3 open follow-ups. 1 drifted field unexplained.",
         "3 chains verified, nothing missing.",
     )
 
@@ -78,20 +78,20 @@ def test_what_is_live_and_not_in_git_is_left_to_do() -> None:
 
 
 def test_what_git_has_taken_over_is_not() -> None:
-    everywhere = Standing(Answer.YES, Answer.YES)
-    report = compose(
+    everywhere = FieldState(Answer.YES, Answer.YES)
+    report = compose_report(
         Scope(ticket="INC-42"),
         [granted(1, IMAGE, new="web:2")],
-        around(standing=lambda _attempt, _change: everywhere, unexplained=()),
+        around(check_field=lambda _attempt, _change: everywhere, unexplained=()),
         at(60),
     )
     assert report.obligations == ()
 
 
 def test_a_report_about_nothing_says_so() -> None:
-    report = compose(Scope(ticket="INC-43"), [], around(unexplained=()), at(60))
+    report = compose_report(Scope(ticket="INC-43"), [], around(unexplained=()), at(60))
     assert report.summary[0] == "INC-43: nothing was changed by hand."
-    assert report.summary[3] == "Nothing is known to be left to do."
+    assert report.summary[3] == "No open follow-up is known."
 
 
 def test_what_no_record_explains_is_left_to_do_with_its_values_and_its_reason() -> None:
@@ -144,7 +144,7 @@ class TestWholeObjects:
         report = looked_at(self.DELETED, git=a_live())
         [obligation] = report.obligations
         assert obligation.path == "/"
-        assert obligation.why == "overdue: still gone, still in Git, and the grant has ended"
+        assert obligation.why == "overdue: still deleted, still in Git, and the grant has ended"
         assert obligation.command.endswith("--prune")
 
     def test_what_was_created_and_git_knows_nothing_of(self) -> None:
@@ -197,4 +197,8 @@ def test_the_bounds_of_a_time_are_said() -> None:
         "Changes by hand: shop, cluster prod, since 2026-03-01 12:00 UTC,"
         " until 2026-03-01 12:30 UTC"
     )
-    assert compose(scope, [], around(), at(60)).summary[0].startswith("shop, cluster prod, since")
+    assert (
+        compose_report(scope, [], around(), at(60))
+        .summary[0]
+        .startswith("shop, cluster prod, since")
+    )

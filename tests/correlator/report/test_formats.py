@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from correlator.output.escape import cell, code, code_cell, markdown
-from correlator.report.compose import compose
+from correlator.output.escape import escape_cell, escape_markdown, render_code, render_code_cell
+from correlator.report.compose import compose_report
 from correlator.report.csv import COLUMNS, render_csv
-from correlator.report.html import render_page, spread
+from correlator.report.html import render_page, spread_apart
 from correlator.report.markdown import render_markdown
-from correlator.report.model import Report, Scope, as_json, schema
+from correlator.report.model import Report, Scope, render_json, report_schema
 from tests.correlator.attribution.builders import at
 from tests.correlator.report.builders import (
     HOSTILE,
@@ -40,7 +40,7 @@ def rendered(report: Report, name: str) -> str:
         case "report.csv":
             return render_csv(report)
         case _:
-            return as_json(report).decode()
+            return render_json(report).decode()
 
 
 @pytest.mark.parametrize("name", ["report.md", "report.html", "report.csv", "report.json"])
@@ -59,7 +59,7 @@ def _golden(name: str) -> str:
 
 def test_the_published_schema_is_that_of_the_code() -> None:
     published = Path(__file__).parents[3] / "docs" / "report.schema.json"
-    assert json.loads(published.read_text()) == json.loads(json.dumps(schema()))
+    assert json.loads(published.read_text()) == json.loads(json.dumps(report_schema()))
 
 
 class TestHostileText:
@@ -85,7 +85,7 @@ class TestHostileText:
         [("1. it", r"1\. it"), ("12) it", r"12\) it"), ("- it", r"\- it"), ("1.5", r"1\.5")],
     )
     def test_markdown_makes_no_list_of_it(self, text: str, shown: str) -> None:
-        assert markdown(text) == shown
+        assert escape_markdown(text) == shown
 
     @pytest.mark.parametrize(
         ("text", "shown"),
@@ -98,14 +98,14 @@ class TestHostileText:
         ],
     )
     def test_markdown_calls_nobody_and_links_nowhere(self, text: str, shown: str) -> None:
-        assert markdown(text) == shown
+        assert escape_markdown(text) == shown
 
     @pytest.mark.parametrize(
         ("text", "shown", "in_table"),
         [("a|b", "`a|b`", r"`a\|b`"), ("", "", ""), ("`", "`` ` ``", "`` ` ``")],
     )
     def test_code_shows_what_was_written(self, text: str, shown: str, in_table: str) -> None:
-        assert (code(text), code_cell(text)) == (shown, in_table)
+        assert (render_code(text), render_code_cell(text)) == (shown, in_table)
 
     @pytest.mark.parametrize(
         ("text", "shown"),
@@ -117,7 +117,7 @@ class TestHostileText:
         ],
     )
     def test_csv_has_no_formula_in_any_cell_it_may_be_cut_into(self, text: str, shown: str) -> None:
-        assert cell(text) == shown
+        assert escape_cell(text) == shown
 
     def test_csv_has_no_formula(self) -> None:
         rows = list(csv.reader(io.StringIO(render_csv(a_hostile_report()))))
@@ -125,23 +125,23 @@ class TestHostileText:
         assert not [cell for row in rows for cell in row if cell[:1] in set("=+-@\t\r")]
 
     def test_json_keeps_it_whole(self) -> None:
-        [write] = json.loads(as_json(a_hostile_report()))["writes"]
+        [write] = json.loads(render_json(a_hostile_report()))["writes"]
         assert write["actor"] == HOSTILE
         assert write["changes"][0]["new"] == HOSTILE
 
 
 def test_breaking_the_glass_is_told_as_that() -> None:
     told = render_markdown(the_report(), TITLE)
-    assert "responder: broke the glass on Deployment shop/web (breakglass). INC-42" in told
+    assert "responder: used break-glass on Deployment shop/web (breakglass). INC-42" in told
     issued = granted(1, "/spec/replicas", new=8, grant_act="issued", inferred_verb="scale")
-    told = render_markdown(compose(Scope(), [issued], around(), at(60)), TITLE)
-    assert "responder: broke the glass on Deployment shop/web, with scale (breakglass)" in told
+    told = render_markdown(compose_report(Scope(), [issued], around(), at(60)), TITLE)
+    assert "responder: used break-glass on Deployment shop/web, with scale (breakglass)" in told
 
 
 def test_the_tables_say_with_what_and_under_what_right() -> None:
     for text in (render_markdown(the_report(), TITLE), render_page(the_report(), TITLE)):
         assert "INC-42, grant g1" in text
-    refused = render_markdown(the_report(), TITLE).partition("## Refused")[2]
+    refused = render_markdown(the_report(), TITLE).partition("## Denied")[2]
     assert (
         "| developer | kubectl-edit |  | Deployment shop/web | `/spec/replicas` | `5` | `9` |"
         in (refused)
@@ -161,7 +161,7 @@ def test_what_is_unexplained_is_told_with_its_values() -> None:
 
 def test_several_clusters_are_told_apart() -> None:
     attempts = [granted(1, IMAGE, new="web:2"), granted(2, IMAGE, new="web:2", cluster="other")]
-    report = compose(Scope(ticket="INC-42"), attempts, around(), at(60))
+    report = compose_report(Scope(ticket="INC-42"), attempts, around(), at(60))
     for text in (render_markdown(report, TITLE), render_page(report, TITLE)):
         assert "Deployment shop/web in cluster test" in text
         assert "Deployment shop/web in cluster other" in text
@@ -179,4 +179,4 @@ def test_several_clusters_are_told_apart() -> None:
 def test_marks_are_moved_apart_by_no_more_than_needed(
     places: list[float], moved: list[float]
 ) -> None:
-    assert spread(places) == moved
+    assert spread_apart(places) == moved

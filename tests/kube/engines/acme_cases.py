@@ -8,7 +8,7 @@ from correlator.classify.rule import Scene
 from correlator.classify.rules import classified
 from correlator.declared.manifests import is_hook, leaves_alone
 from correlator.detector.managers import is_person
-from correlator.detector.orphans import orphaned, prune_plan
+from correlator.detector.orphans import new_orphan, prune_plan
 from correlator.finding import Class, Finding
 from glasswarden.cli.options import kind_of
 from glasswarden.kube.engines.engine import GitLocation, Owner
@@ -69,7 +69,7 @@ class TestAcme:
         assert is_hook(marked("hook"), self.OWNER)
         assert is_hook(marked("hook"), None)
         assert leaves_alone(marked("once"), self.OWNER) == "created once"
-        orphan = orphaned(marked("keep"), self.OWNER, "")
+        orphan = new_orphan(marked("keep"), self.OWNER, "")
         assert prune_plan(orphan).kept_by == "acme.example/keep"
 
     def test_its_user_interface_is_a_person(self) -> None:

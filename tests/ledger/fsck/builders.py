@@ -11,8 +11,8 @@ import msgspec
 import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from glasswarden.ledger.chain import Chain, Signer, opening
-from glasswarden.ledger.chain import closing as closing_entry
+from glasswarden.ledger.chain import Chain, Signer, new_opening
+from glasswarden.ledger.chain import new_closing as closing_entry
 from glasswarden.ledger.compression import DICTIONARY, Bodies
 from glasswarden.ledger.fsck.findings import Finding
 from glasswarden.ledger.fsck.run import Fsck
@@ -39,8 +39,12 @@ class Writer:
     def writes(self, *attempts: Attempt, is_closed: bool = True) -> list[Record]:
         """Store a whole chain: its opening, *attempts*, and its closing if it comes to that."""
         entries: list[AnyEntry] = [
-            opening(
-                "test", self.ledger.unwitnessed(), self.signer, self.since, some_random_bytes()
+            new_opening(
+                "test",
+                self.ledger.unwitnessed_heads(),
+                self.signer,
+                self.since,
+                some_random_bytes(),
             ),
             *attempts,
         ]
@@ -73,7 +77,7 @@ def two_chains(ledger: Ledger) -> tuple[list[Record], list[Record]]:
 
 def found_in(ledger: Ledger, trust: Trust = TRUST) -> list[Finding]:
     """Return what fsck finds."""
-    return list(Fsck(ledger, trust).findings())
+    return list(Fsck(ledger, trust).find_faults())
 
 
 _PACK = Bodies(DICTIONARY).pack

@@ -110,7 +110,7 @@ class TestInSqlite:
     ) -> None:
         two_chains(ledger)
         intruder.run("UPDATE chain SET writer = CAST(x'ff' AS TEXT) WHERE writer = 'two'")
-        assert ledger.unwitnessed() == []
+        assert ledger.unwitnessed_heads() == []
         Writer(ledger, "three").writes()
 
     def test_a_ticket_that_is_none(self, ledger: Ledger, intruder: Intruder) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from glasswarden.ledger.chain import clerk_of
+from glasswarden.ledger.chain import open_maintenance
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.ledger.fsck.findings import (
     Contradicted,
@@ -20,7 +20,7 @@ from glasswarden.ledger.fsck.findings import (
 )
 from glasswarden.ledger.ledger import Ledger, LegalHold
 from glasswarden.ledger.record import Attempt, Kept, Record, Tombstone, read_record, seal
-from glasswarden.ledger.retention import Pruning, lift_hold, prune, put_hold
+from glasswarden.ledger.retention import Pruning, place_hold, prune, release_hold
 from tests.ledger.builders import SIGNER, TIME, an_attempt
 from tests.ledger.conftest import Opener
 from tests.ledger.fsck.builders import TRUST, Intruder, Writer, found_in
@@ -42,13 +42,13 @@ def _ticket(day: int) -> str:
 def pruned(
     ledger: Ledger, before: datetime, now: datetime = NOW, clerk: str = "clerk"
 ) -> list[Pruning | Finding]:
-    with clerk_of(ledger, clerk, SIGNER, now) as acting:
+    with open_maintenance(ledger, clerk, SIGNER, now) as acting:
         return list(prune(ledger, before, TRUST, acting))
 
 
 def held(ledger: Ledger, ticket: str = "INC-1", now: datetime = NOW) -> None:
-    with clerk_of(ledger, f"holder-{ticket}", SIGNER, now) as clerk:
-        put_hold(ledger, LegalHold(ticket, now, "lead", "lawsuit"), clerk)
+    with open_maintenance(ledger, f"holder-{ticket}", SIGNER, now) as clerk:
+        place_hold(ledger, LegalHold(ticket, now, "lead", "lawsuit"), clerk)
 
 
 def places(ledger: Ledger, chain: str = "one") -> list[int]:
@@ -131,8 +131,8 @@ class TestLegalHold:
         an_old_chain(ledger)
         held(ledger)
         pruned(ledger, TIME + 8 * DAY, clerk="first")
-        with clerk_of(ledger, "lifter", SIGNER, NOW + DAY) as clerk:
-            assert lift_hold(ledger, "INC-1", "lead", "settled", clerk)
+        with open_maintenance(ledger, "lifter", SIGNER, NOW + DAY) as clerk:
+            assert release_hold(ledger, "INC-1", "lead", "settled", clerk)
         pruned(ledger, TIME + 8 * DAY, clerk="second")
         assert places(ledger) == [10, 11]
         assert found_in(ledger) == []
@@ -146,13 +146,13 @@ class TestLegalHold:
 
     def test_a_hold_that_is_there_is_not_put_again(self, ledger: Ledger) -> None:
         held(ledger)
-        with clerk_of(ledger, "again", SIGNER, NOW) as clerk:
-            assert not put_hold(ledger, LegalHold("INC-1", NOW, "lead", "again"), clerk)
+        with open_maintenance(ledger, "again", SIGNER, NOW) as clerk:
+            assert not place_hold(ledger, LegalHold("INC-1", NOW, "lead", "again"), clerk)
         assert ledger.writers() == ["holder-INC-1"]
 
     def test_a_hold_that_is_not_there_is_not_lifted(self, ledger: Ledger) -> None:
-        with clerk_of(ledger, "lifter", SIGNER, NOW) as clerk:
-            assert not lift_hold(ledger, "INC-1", "lead", "settled", clerk)
+        with open_maintenance(ledger, "lifter", SIGNER, NOW) as clerk:
+            assert not release_hold(ledger, "INC-1", "lead", "settled", clerk)
         assert ledger.writers() == []
 
     def test_a_hold_that_somebody_lifted_in_the_database_is_found(
@@ -178,7 +178,7 @@ class TestLegalHold:
         ledger = opener()
         an_old_chain(ledger, "one")
         an_old_chain(ledger, "two")
-        with clerk_of(ledger, "clerk", SIGNER, NOW) as acting:
+        with open_maintenance(ledger, "clerk", SIGNER, NOW) as acting:
             progress = prune(ledger, TIME + 8 * DAY, TRUST, acting)
             next(progress)
             held(opener())
@@ -289,9 +289,9 @@ def test_what_an_opening_named_that_went_is_named_again(ledger: Ledger) -> None:
     Writer(ledger, "one").writes(an_attempt(time=TIME + 2 * DAY), is_closed=False)
     Writer(ledger, "two", since=TIME).writes(is_closed=False)
     [head] = [head for head in ledger.heads() if head.writer == "one"]
-    assert head not in ledger.unwitnessed()
+    assert head not in ledger.unwitnessed_heads()
     pruned(ledger, TIME + DAY)
-    assert head in ledger.unwitnessed()
+    assert head in ledger.unwitnessed_heads()
     assert found_in(ledger) == []
 
 

@@ -7,7 +7,7 @@ from tests.ledger.fsck.builders import Intruder, two_chains
 
 def test_an_empty_ledger_has_no_writers(ledger: Ledger) -> None:
     assert ledger.writers() == []
-    assert list(ledger.signed()) == []
+    assert list(ledger.signed_rows()) == []
 
 
 def test_writers_are_asked_of_the_records(ledger: Ledger, intruder: Intruder) -> None:
@@ -20,7 +20,7 @@ def test_writers_are_asked_of_the_records(ledger: Ledger, intruder: Intruder) ->
 
 def test_the_signed_come_by_id(ledger: Ledger) -> None:
     two_chains(ledger)
-    rows = list(ledger.signed())
+    rows = list(ledger.signed_rows())
     assert [row.columns.type for row in rows] == ["opened", "closed", "opened"]
     assert all(row.signature for row in rows)
 
@@ -29,5 +29,5 @@ def test_there_may_be_more_of_them_than_are_read_at_once(ledger: Ledger) -> None
     openings = [an_opening() for _ in range(1100)]
     chains = [records_of(each, writer=f"writer-{n:04}") for n, each in enumerate(openings)]
     ledger.append([record for records in chains for record in records])
-    assert len({row.columns.id for row in ledger.signed()}) == len(chains)
+    assert len({row.columns.id for row in ledger.signed_rows()}) == len(chains)
     assert len(ledger.writers()) == len(chains)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from glasswarden.ledger.fsck.chain import Place
+from glasswarden.ledger.fsck.chain import ChainPlace
 from glasswarden.ledger.fsck.findings import (
     Contradicted,
     CutTail,
@@ -27,11 +27,11 @@ WORSE = "UPDATE record SET body = ? WHERE writer = 'one' AND sequence = ?"
 
 
 def run(
-    ledger: Ledger, places: Mapping[str, Place] | None = None, since: datetime | None = None
+    ledger: Ledger, places: Mapping[str, ChainPlace] | None = None, since: datetime | None = None
 ) -> tuple[list[Finding], Tally]:
     """Return what a run finds, and what it has seen."""
     fsck = Fsck(ledger, TRUST, places, since)
-    return list(fsck.findings()), fsck.tally
+    return list(fsck.find_faults()), fsck.tally
 
 
 def test_it_says_what_it_has_seen(ledger: Ledger) -> None:
@@ -39,7 +39,10 @@ def test_it_says_what_it_has_seen(ledger: Ledger) -> None:
     _, tally = run(ledger)
     assert (tally.records, tally.chains, tally.done, tally.closed) == (10, 2, 2, 1)
     assert tally.keys == {SIGNER.public_key}
-    assert tally.places == {"one": Place(6, one[5].digest), "two": Place(4, two[3].digest)}
+    assert tally.places == {
+        "one": ChainPlace(6, one[5].digest),
+        "two": ChainPlace(4, two[3].digest),
+    }
 
 
 class TestResumed:
@@ -87,7 +90,7 @@ class TestResumed:
         one, _ = two_chains(ledger)
         intruder.run(WORSE, values=[b"{}", 3])
         first, tally = run(ledger)
-        assert tally.places["one"] == Place(2, one[1].digest)
+        assert tally.places["one"] == ChainPlace(2, one[1].digest)
         again, _ = run(ledger, tally.places)
         assert first == again == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
 
@@ -98,7 +101,7 @@ class TestResumed:
         _, before = run(ledger)
         Writer(ledger, "two", since=TIME + DAY).writes()
         intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence = 3")
-        places = before.places | {"one": Place(4, "")}
+        places = before.places | {"one": ChainPlace(4, "")}
         assert Removed(chain="one", sequence=3, through=3) in run(ledger, places)[0]
 
 
@@ -134,7 +137,7 @@ class TestKeys:
     def test_without_a_key_what_is_found_is_listed(self, ledger: Ledger) -> None:
         two_chains(ledger)
         fsck = Fsck(ledger, Trust())
-        assert list(fsck.findings()) == []
+        assert list(fsck.find_faults()) == []
         assert fsck.tally.keys == {SIGNER.public_key}
 
 
@@ -151,7 +154,7 @@ class TestHolds:
 
 class TestState:
     def test_it_comes_back(self, tmp_path: Path) -> None:
-        state = State({"one": Place(3, "d" * 64)}, frozenset({"key"}))
+        state = State({"one": ChainPlace(3, "d" * 64)}, frozenset({"key"}))
         write_state(tmp_path / "state", state)
         assert read_state(tmp_path / "state") == state
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from glasswarden.ledger.chain import Chain, opening
+from glasswarden.ledger.chain import Chain, new_opening
 from glasswarden.ledger.fsck.findings import (
     ColumnMismatch,
     Contradicted,
@@ -309,15 +309,15 @@ class TestForged:
         """Questions find it, so fsck must too: also where it goes on from the last run."""
         two_chains(ledger)
         before = Fsck(ledger, TRUST)
-        assert list(before.findings()) == []
+        assert list(before.find_faults()) == []
         record = seal(an_attempt(actor="innocent"), chain, place, GENESIS)
         intruder.place(record)
         assert ledger.ask(Question(actor="innocent")) == [record]
-        why = "it stands before the beginning of its chain"
+        why = "it precedes the beginning of its chain"
         forged = Forged(chain=chain, sequence=place, id=record.entry.id, why=why)
         assert found_in(ledger) == [forged]
-        assert [*Fsck(ledger, TRUST, before.tally.places).findings()] == [forged]
-        assert [*Fsck(ledger, TRUST, since=TIME + timedelta(days=1)).findings()] == [forged]
+        assert [*Fsck(ledger, TRUST, before.tally.places).find_faults()] == [forged]
+        assert [*Fsck(ledger, TRUST, since=TIME + timedelta(days=1)).find_faults()] == [forged]
 
     def test_a_chain_that_is_signed_by_a_stranger(self, ledger: Ledger) -> None:
         """Nor does it count that such a chain named another: nobody else would name it again."""
@@ -336,7 +336,7 @@ class TestForged:
     def test_an_opening_that_names_the_trusted_key_without_holding_it(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
-        opened = opening("test", [], SIGNER, TIME, some_random_bytes())
+        opened = new_opening("test", [], SIGNER, TIME, some_random_bytes())
         [record] = Chain("three", STRANGER).link([opened])
         intruder.insert(record)
         why = "its signature is not that of its key"
@@ -433,7 +433,7 @@ def test_every_finding_is_one_sentence_that_names_the_place() -> None:
 
 def test_a_record_of_a_later_version_is_no_finding(ledger: Ledger) -> None:
     chain = Chain("one", SIGNER)
-    opened = chain.link([opening("test", [], SIGNER, TIME, some_random_bytes())])
+    opened = chain.link([new_opening("test", [], SIGNER, TIME, some_random_bytes())])
     chain.advance(opened)
     [later] = chain.link([an_attempt(format=99)])
     foreign = later.body.replace(b'"attempt"', b'"appeal"')

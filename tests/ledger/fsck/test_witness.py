@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from glasswarden.ledger.chain import clerk_of
+from glasswarden.ledger.chain import open_maintenance
 from glasswarden.ledger.fsck.findings import Finding, RecordMissing, Unwitnessed, WitnessDiffers
-from glasswarden.ledger.fsck.trust import heard_in
-from glasswarden.ledger.fsck.witness import LogUnreadable, Witness, compared, read_logs
+from glasswarden.ledger.fsck.trust import collect_testimony
+from glasswarden.ledger.fsck.witness import LogUnreadable, Witness, compare_with_log, read_logs
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.record import Attempt, Record
 from glasswarden.ledger.retention import prune
@@ -61,9 +61,9 @@ def as_log(file: Path, events: Sequence[dict[str, Any] | str]) -> Path:
 def found_with(
     ledger: Ledger, *files: Path, cluster: str = "", since: datetime | None = None
 ) -> list[Finding]:
-    testimony = heard_in(ledger.signed(), TRUST)
+    testimony = collect_testimony(ledger.signed_rows(), TRUST)
     with closing(read_logs(files)) as log:
-        return list(compared(ledger, log, testimony, LAG, cluster, since))
+        return list(compare_with_log(ledger, log, testimony, LAG, cluster, since))
 
 
 def recorded(ledger: Ledger, *attempts: Attempt) -> list[Record]:
@@ -165,8 +165,8 @@ class TestCovered:
     def test_what_retention_took_is_not_missed(self, ledger: Ledger, log: Path) -> None:
         [record] = recorded(ledger, an_attempt())
         as_log(log, around(an_event(record.entry.time, record)))
-        with clerk_of(ledger, "clerk", SIGNER, TIME + 2 * HOUR) as clerk:
-            list(prune(ledger, TIME + HOUR, TRUST, clerk))
+        with open_maintenance(ledger, "clerk", SIGNER, TIME + 2 * HOUR) as maintenance:
+            list(prune(ledger, TIME + HOUR, TRUST, maintenance))
         assert found_with(ledger, log) == []
 
 

@@ -66,7 +66,7 @@ class TestKilled:
     def test_in_the_middle_of_a_walk(self, server: Server) -> None:
         with closing(open_ledger(server.url)) as ledger:
             ledger.append(records_of(*(an_attempt() for _ in range(900))))
-            walk = ledger.oldest_first()
+            walk = ledger.rows_since()
             seen = [next(walk) for _ in range(PAGE)]
             server.kill()
             with pytest.raises(LedgerUnavailable):

@@ -11,7 +11,7 @@ import pytest
 from glasswarden.ledger.open import migrate_ledger, open_ledger
 from glasswarden.ledger.postgres.driver import _AFTER, _CHAIN, Values
 from glasswarden.ledger.postgres.session import parameters_of
-from glasswarden.ledger.postgres.storage import OPEN_GRANTS, first_id, statement_of
+from glasswarden.ledger.postgres.storage import OPEN_GRANTS, first_id_of, statement_of
 from glasswarden.ledger.query import Question
 from glasswarden.ledger.record import Attempt, ChangedField
 from tests.ledger.builders import an_attempt, records_of
@@ -174,7 +174,7 @@ def test_bounds_of_time_leave_other_months_closed(
 
 
 def test_the_next_page_begins_where_the_last_one_ended(watch: psycopg.Connection[Any]) -> None:
-    question = Question(actor="person-5", before=first_id(FIRST.replace(month=3)), limit=PAGE)
+    question = Question(actor="person-5", before=first_id_of(FIRST.replace(month=3)), limit=PAGE)
     plan = plan_of(watch, *statement_of(question))
     assert plan.months == {"2019_01", "2019_02"}
     assert plan.executed == {"2019_02"}
@@ -194,6 +194,6 @@ def test_a_chain_is_walked_by_its_places(watch: psycopg.Connection[Any]) -> None
 
 
 def test_a_walk_through_all_reads_on_by_id(watch: psycopg.Connection[Any]) -> None:
-    plan = plan_of(watch, _AFTER, [first_id(FIRST.replace(month=2)), FIRST])
+    plan = plan_of(watch, _AFTER, [first_id_of(FIRST.replace(month=2)), FIRST])
     assert not {"Seq Scan", "Sort"} & plan.nodes
     assert plan.executed == {"2019_02"}

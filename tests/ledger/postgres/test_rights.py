@@ -68,10 +68,10 @@ def test_the_webhook_appends_and_asks(installed: Installation) -> None:
         first = records_of(an_opening(), an_attempt())
         ledger.append(first)
         ledger.append(first)
-        ledger.append(records_of(an_opening(*ledger.unwitnessed()), writer="other"))
+        ledger.append(records_of(an_opening(*ledger.unwitnessed_heads()), writer="other"))
         assert ledger.ask(Question(actor="developer")) == first[1:]
         assert ledger.open_grants("test", TIME) == []
-        assert len([*ledger.oldest_first()]) == 3
+        assert len([*ledger.rows_since()]) == 3
         assert ledger.holds() == []
 
 

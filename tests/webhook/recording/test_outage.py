@@ -31,7 +31,7 @@ class Away:
             raise LedgerUnavailable("connection refused: db-7.internal")
         self.records += records
 
-    def unwitnessed(self) -> list[Head]:
+    def unwitnessed_heads(self) -> list[Head]:
         if self.away:
             raise LedgerUnavailable("connection refused: db-7.internal")
         return []

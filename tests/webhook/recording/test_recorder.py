@@ -51,10 +51,10 @@ class Moody:
         if self.forgetful:
             raise LedgerUnavailable("the answer was lost")
 
-    def unwitnessed(self) -> list[Head]:
+    def unwitnessed_heads(self) -> list[Head]:
         if self.away:
             raise LedgerUnavailable("the database has gone")
-        return self.ledger.unwitnessed()
+        return self.ledger.unwitnessed_heads()
 
     def open_grants(self, cluster: str, now: datetime) -> list[Record]:
         if self.away:
@@ -255,7 +255,7 @@ class TestUnavailableLedger:
 
     def test_tables_of_another_version_prevent_the_start(self, tmp_path: Path) -> None:
         class Older(Moody):
-            def unwitnessed(self) -> list[Head]:
+            def unwitnessed_heads(self) -> list[Head]:
                 raise MigrationNeeded("version 0")
 
         async def play(stage: Stage) -> None:

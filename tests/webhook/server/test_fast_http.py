@@ -128,7 +128,7 @@ def answers(connection: ssl.SSLSocket, count: int) -> list[str]:
 
 
 def test_body_in_pieces_is_answered(stage: Stage, caller: ssl.SSLSocket) -> None:
-    whole = request_of(stage.path(), "in-pieces")
+    whole = request_of(stage.path_of(), "in-pieces")
     step = len(whole) // 3
     for start in range(0, len(whole), step):
         caller.sendall(whole[start : start + step])
@@ -138,7 +138,7 @@ def test_body_in_pieces_is_answered(stage: Stage, caller: ssl.SSLSocket) -> None
 
 def test_pipelined_reviews_are_answered_in_order(stage: Stage, caller: ssl.SSLSocket) -> None:
     names = [f"ahead-{number}" for number in range(20)]
-    caller.sendall(b"".join(request_of(stage.path(), name) for name in names))
+    caller.sendall(b"".join(request_of(stage.path_of(), name) for name in names))
     assert answers(caller, len(names)) == names
 
 
@@ -146,14 +146,14 @@ def test_connection_is_served_after_leaving_the_fast_path(
     stage: Stage, caller: ssl.SSLSocket
 ) -> None:
     for name, more in (("lane", ()), ("long", ("Cache-Control: no-cache",)), ("after", ())):
-        caller.sendall(request_of(stage.path(), name, *more))
+        caller.sendall(request_of(stage.path_of(), name, *more))
         assert answers(caller, 1) == [name]
 
 
 def test_pipelined_requests_are_served_after_leaving_the_fast_path(
     stage: Stage, caller: ssl.SSLSocket
 ) -> None:
-    path = stage.path()
+    path = stage.path_of()
     caller.sendall(request_of(path, "lane") + request_of(path, "long", "Cache-Control: no-cache"))
     assert answers(caller, 2) == ["lane", "long"]
 
@@ -165,8 +165,8 @@ def test_caller_that_disconnects_early_affects_no_other(
     for _ in range(5):
         plain = socket.create_connection((HOST, stage.port), timeout=10)
         with closing(context.wrap_socket(plain, server_hostname=HOST)) as rude:
-            rude.sendall(request_of(stage.path(), "rude")[:-100])
-    caller.sendall(request_of(stage.path(), "patient"))
+            rude.sendall(request_of(stage.path_of(), "rude")[:-100])
+    caller.sendall(request_of(stage.path_of(), "patient"))
     assert answers(caller, 1) == ["patient"]
 
 

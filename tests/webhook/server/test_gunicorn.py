@@ -52,7 +52,7 @@ def test_an_unmanaged_write_is_allowed(stage: Stage) -> None:
 
 def test_mutating_webhook_is_served_by_the_same_process(stage: Stage) -> None:
     with connected(stage) as connection:
-        connection.request("POST", stage.path("mutate"), a_review(), JSON)
+        connection.request("POST", stage.path_of("mutate"), a_review(), JSON)
         response = json.loads(connection.getresponse().read())["response"]
     assert (response["allowed"], "patch" in response) == (True, False)
 
@@ -61,7 +61,7 @@ def test_one_connection_serves_many_reviews(stage: Stage) -> None:
     with connected(stage) as connection:
         for _ in range(50):
             connection.request(
-                "POST", stage.path(), a_review(), {"Content-Type": "application/json"}
+                "POST", stage.path_of(), a_review(), {"Content-Type": "application/json"}
             )
             assert json.loads(connection.getresponse().read())["response"]["allowed"] is False
 
@@ -113,7 +113,7 @@ def test_every_rejection_is_counted(
     before = refusals(stage, status)
     with connected(stage) as connection:
         headers = {"Content-Type": content_type}
-        connection.request("POST", path or stage.path(), body, headers)
+        connection.request("POST", path or stage.path_of(), body, headers)
         assert connection.getresponse().status == status
     assert refusals(stage, status) == before + 1
 
