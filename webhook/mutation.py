@@ -16,7 +16,7 @@ import structlog
 
 from glasswarden.keys.ring import NoKey, Ring
 from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of
-from glasswarden.kube.patch import json_patch
+from glasswarden.kube.patch import build_json_patch
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.breakglass.tokens import Petition, Stamp, issue, issue_petition
@@ -69,7 +69,7 @@ class Mutation:
         except NoKey:
             log.warning("nothing stamped", reason="there is no key", object=str(write.target))
             signed = {}
-        put_back = json_patch(request.object or {}, becomes)
+        put_back = build_json_patch(request.object or {}, becomes)
         if put_back and not write.dry_run:
             HELD_WRITES.inc()
         return patched(request.uid, [*put_back, *patch_of(becomes, signed, write)])

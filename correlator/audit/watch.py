@@ -31,7 +31,7 @@ from correlator.audit.writes import (
 )
 from glasswarden.audit.event import COMPLETE, Event, Reference, failed_open, records_in
 from glasswarden.kube.compare import Value, value_at
-from glasswarden.kube.diff import Change, changes
+from glasswarden.kube.diff import Change, find_changes
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.paths import REPLICAS, ROOT, Path
 from glasswarden.policy.decide import decide
@@ -185,7 +185,7 @@ def _replicas(event: Event) -> Value:
 def _changed(before: Object | None, after: Object | None) -> Blow | None:
     if before is None or after is None:
         return Blow("changed it", ROOT)
-    changed = tuple(changes(before, after))
+    changed = tuple(find_changes(before, after))
     if not changed:
         return None
     fields = [str(change.path) for change in changed[:_MOST_FIELDS]]

@@ -10,7 +10,7 @@ from typing import Final
 from correlator.detector.detect import SOURCE
 from correlator.finding import Finding
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.diff import without_noise
+from glasswarden.kube.diff import remove_noise
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of, ref_of
 from glasswarden.kube.paths import ROOT
@@ -53,7 +53,7 @@ class PrunePlan:
 
 def orphaned(live: Object, owner: Owner, revision: str) -> Finding:
     """Return the finding that *live*, an object or its metadata, is one too many."""
-    kept = without_noise(live).get("metadata", {})
+    kept = remove_noise(live).get("metadata", {})
     if deleted := metadata_of(live).get("deletionTimestamp"):
         kept = {**kept, "deletionTimestamp": deleted}
     return Finding(ref_of(live), ROOT, ABSENT, {"metadata": kept}, None, SOURCE, revision, owner)

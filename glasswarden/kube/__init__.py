@@ -1,21 +1,21 @@
-"""What Kubernetes objects say about themselves: whose they are, and what a write changed in them.
+"""Pure functions that read Kubernetes objects: who owns one, and what a write changed in it.
 
 Everything here is a function of decoded JSON: no client, no clock, no logging, no I/O. The packages
-above decide and record; this one only reads objects, and never modifies one that it was given.
+above decide and record; this one only reads objects, and never modifies one that it receives.
 
 | module | question it answers |
 | --- | --- |
 | `objects` | which object is this? |
-| `owners` | which GitOps engine and application owns it? |
-| `reconcilers` | is it one of the engines' own objects? |
-| `diff` | what did a write change, and who wrote it? |
-| `apply` | what does an object look like with these changes made? |
-| `hold`, `release`, `fields` | what if some fields stay as they are live, and until when? |
-| `json_patch` | how is the API server told to make one object of another? |
-| `paths`, `path_patterns` | how is a field named, and which fields does a rule speak about? |
-| `managed`, `authors`, `scaled` | what do managedFields tell about the writer? |
+| `engines` | which GitOps engine and application owns it, and is it an engine's own object? |
+| `diff` | what did a write change, which of it counts, and who wrote it? |
+| `patch` | what is the object with these changes applied, and as which JSON Patch? |
+| `hold` | what is a write in which some fields keep their live values, and when does that end? |
+| `paths`, `patterns` | how is a field named, and which fields does a rule cover? |
+| `managed_fields` | what do managedFields show about the writer? |
+| `verbs` | which command did a person probably use? |
+| `events` | what is the manifest of a Kubernetes Event? |
 
-What `diff` is made of: `compare` walks both versions with the help of `schema` (how a list's items
-are told apart, what is an amount), `identity`, `equality` and `quantity`; `noise` says what does
-not count; `lookup` finds the value at a path; `path_syntax` is the text of paths.
+`diff` uses `compare`, which walks both versions. `schema` identifies the items of a list and the
+fields that are quantities; `equality` compares values. `builtin_types` and `empty_values` are
+generated tables.
 """

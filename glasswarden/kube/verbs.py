@@ -1,10 +1,11 @@
-"""What a person typed, as far as a write lets on. A hint: managers can be chosen freely.
+"""Infers the command behind a write, and detects Argo CD operations that deploy something else.
 
-What an Application is asked to do once: the `operation` beside its spec.
+The verb is a hint only: a client can choose any field manager.
 
-`argocd app sync` writes the Application's own source and the revision that Argo CD had resolved
-anyway; that asks for no more than haste. Another revision, source or manifest is deployed just as
-well, past what the spec and Git say.
+The `operation` field of an Application requests one sync. `argocd app sync` writes the source of
+the Application and the revision that Argo CD has already resolved, which only brings the sync
+forward. A sync with another revision, source or manifest deploys something that neither the spec
+nor Git declares.
 """
 
 from typing import Any, Final
@@ -19,8 +20,8 @@ _VERBS: Final = {
 _PREFIX: Final = "kubectl-"
 
 
-def inferred_verb(operation: str, subresource: str, manager: str, manager_operation: str) -> str:
-    """Return the verb behind a write, empty where nothing tells: ``edit``, ``scale``, ``apply``."""
+def infer_verb(operation: str, subresource: str, manager: str, manager_operation: str) -> str:
+    """Return the kubectl verb of a write, such as ``edit`` or ``scale``; empty if unknown."""
     if operation == "DELETE":
         return "delete"
     if subresource:
@@ -34,48 +35,48 @@ def inferred_verb(operation: str, subresource: str, manager: str, manager_operat
     return "create" if operation == "CREATE" else ""
 
 
-def diverts(application: Object, operation: object) -> bool:
-    """Tell whether *operation* would deploy something else than *application* follows."""
-    sync = _mapping(operation).get("sync")
+def is_diverting_sync(application: Object, operation: object) -> bool:
+    """Return whether *operation* would deploy something other than *application* declares."""
+    sync = _as_mapping(operation).get("sync")
     if not isinstance(sync, dict):
         return False
-    spec = _mapping(application.get("spec"))
-    revisions = {*_listed(sync.get("revision")), *_listed(sync.get("revisions"))}
+    spec = _as_mapping(application.get("spec"))
+    revisions = {*_revisions_in(sync.get("revision")), *_revisions_in(sync.get("revisions"))}
     others = [
         sync[field] for field in ("source", "sources") if sync.get(field) not in (None, [], {})
     ]
     return (
         bool(sync.get("manifests"))
-        or not revisions <= _followed(application)
+        or not revisions <= _followed_revisions_of(application)
         or any(each not in (spec.get("source"), spec.get("sources")) for each in others)
     )
 
 
-def _followed(application: Object) -> set[str]:
-    """Return the revisions that *application* names, and those that Argo CD made of them."""
-    spec = _mapping(application.get("spec"))
-    sources = [spec.get("source"), *_items(spec.get("sources"))]
-    sync = _mapping(_mapping(application.get("status")).get("sync"))
+def _followed_revisions_of(application: Object) -> set[str]:
+    """Return the revisions that *application* names, and those that Argo CD resolved them to."""
+    spec = _as_mapping(application.get("spec"))
+    sources = [spec.get("source"), *_as_list(spec.get("sources"))]
+    sync = _as_mapping(_as_mapping(application.get("status")).get("sync"))
     return {
-        # Nothing, for Argo CD, is the newest of the default branch.
+        # Argo CD reads an empty revision as the newest of the default branch.
         *(
             "HEAD" if not each.get("targetRevision") else str(each["targetRevision"])
             for each in sources
             if isinstance(each, dict)
         ),
-        *_listed(sync.get("revision")),
-        *_listed(sync.get("revisions")),
+        *_revisions_in(sync.get("revision")),
+        *_revisions_in(sync.get("revisions")),
     }
 
 
-def _listed(value: object) -> set[str]:
-    """Return the revisions in *value*, one or a list of them; nothing is none."""
-    return {str(each) for each in (*_items(value), value) if each and not isinstance(each, list)}
+def _revisions_in(value: object) -> set[str]:
+    """Return the revisions in *value*, which is one revision or a list."""
+    return {str(each) for each in (*_as_list(value), value) if each and not isinstance(each, list)}
 
 
-def _items(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _mapping(value: object) -> Object:
+def _as_mapping(value: object) -> Object:
     return value if isinstance(value, dict) else {}

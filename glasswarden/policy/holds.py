@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from glasswarden.kube.hold import held, orphaned, released
-from glasswarden.kube.managed_fields import scaled_since
+from glasswarden.kube.hold import find_orphaned_paths, find_released_paths, hold_fields
+from glasswarden.kube.managed_fields import paths_scaled_since
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import Path, parse_path
 from glasswarden.policy.breakglass.tokens import Stamp
@@ -65,11 +65,11 @@ def hold(
     if stamp is None:
         return _let_go(write, live, proposed, policy, now)
     wanted = _changed_under(stamp, live, write.manager)
-    over = released(live, proposed, wanted, write.manager)
+    over = find_released_paths(live, proposed, wanted, write.manager)
     paths = tuple(path for path in wanted if path not in over)
     if begun is None and not paths:
         return None
-    return Holding(held(live, proposed, paths), paths, _renewed(stamp, paths, write))
+    return Holding(hold_fields(live, proposed, paths), paths, _renewed(stamp, paths, write))
 
 
 def _let_go(
@@ -79,8 +79,8 @@ def _let_go(
     ended = ended_grant(write, policy) if live_grant(write, policy, now) is None else None
     if ended is None:
         return None
-    paths = orphaned(live, proposed, map(parse_path, ended.held), write.manager)
-    return Holding(held({}, proposed, paths), (), None) if paths else None
+    paths = find_orphaned_paths(live, proposed, map(parse_path, ended.held), write.manager)
+    return Holding(hold_fields({}, proposed, paths), (), None) if paths else None
 
 
 def _beginning(write: Write, policy: Policy, now: datetime) -> Stamp | None:
@@ -100,8 +100,8 @@ def _changed_under(stamp: Stamp, live: Object, manager: str) -> tuple[Path, ...]
     remembered = tuple(map(parse_path, stamp.held))
     if GrantOperation.SCALE not in stamp.operations:
         return remembered
-    scaled = scaled_since(live, stamp.start)
-    known = {*remembered, *released(live, live, scaled, manager)}
+    scaled = paths_scaled_since(live, stamp.start)
+    known = {*remembered, *find_released_paths(live, live, scaled, manager)}
     return (*remembered, *(path for path in scaled if path not in known))
 
 

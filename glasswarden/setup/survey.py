@@ -12,7 +12,7 @@ from glasswarden.cluster.objects import ClusterError, Object, ObjectMissing, Obj
 from glasswarden.kube.engines.argocd import ArgoCDSettings, argocd
 from glasswarden.kube.engines.engine import Engine
 from glasswarden.kube.engines.registry import DEFAULT_ENGINES, RECONCILERS, owner_of
-from glasswarden.kube.managed_fields import entries_of, owned_paths
+from glasswarden.kube.managed_fields import entries_of, owned_paths_of
 
 PAGE: Final = 500
 MOST_FIELDS: Final = 8
@@ -252,7 +252,7 @@ def _managers(obj: Object) -> dict[str, set[str]]:
     """Return the fields of each manager of *obj*, what reports its status left out."""
     found: dict[str, set[str]] = {}
     for entry in entries_of(obj):
-        paths = {str(path) for path in owned_paths(entry.fields)}
+        paths = {str(path) for path in owned_paths_of(entry.fields)}
         paths = {path for path in paths if not path.startswith(("/status", "/metadata/managed"))}
         if paths:
             found.setdefault(entry.manager, set()).update(paths)

@@ -3,7 +3,7 @@
 import pytest
 
 from glasswarden.kube.objects import Object
-from glasswarden.kube.verbs import diverts
+from glasswarden.kube.verbs import is_diverting_sync
 
 SOURCE = {"repoURL": "https://git.example/shop", "path": "web", "targetRevision": "main"}
 APPLICATION: Object = {
@@ -41,9 +41,9 @@ SEVERAL: Object = {
     ],
 )
 def test_an_operation_diverts(application: Object, sync: Object, expected: bool) -> None:  # noqa: FBT001
-    assert diverts(application, {"sync": sync}) is expected
+    assert is_diverting_sync(application, {"sync": sync}) is expected
 
 
 @pytest.mark.parametrize("operation", [None, "x", {}, {"sync": None}, {"sync": []}])
 def test_what_is_no_sync_does_not(operation: object) -> None:
-    assert not diverts(APPLICATION, operation)
+    assert not is_diverting_sync(APPLICATION, operation)

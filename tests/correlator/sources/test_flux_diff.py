@@ -8,7 +8,7 @@ from correlator.finding import HIDDEN, UNKNOWN
 from correlator.sources.flux_diff import parse_dotted, read_flux_diff
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.schema import builtin_kind, shape_of
+from glasswarden.kube.schema import find_builtin_kind, shape_of
 
 PRINTED = """\
 ► ConfigMap/shop/settings drifted
@@ -191,4 +191,4 @@ def test_a_path_with_dots(dotted: str, path: str) -> None:
 def test_a_kind_of_kubernetes_is_known_by_its_name(
     kind: str, known: tuple[str, str] | None
 ) -> None:
-    assert builtin_kind(kind) == known
+    assert find_builtin_kind(kind) == known
