@@ -22,13 +22,13 @@ from glasswarden.policy.write import Write
 from webhook.caches import Parents
 from webhook.clock import TimeSource, machine_time
 from webhook.context import Reader
-from webhook.events import Herald
+from webhook.events import EventPublisher
 from webhook.git_sources import Sources, located
-from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews
+from webhook.metrics import GRANTS, STAMPS_REJECTED, UNRECORDED, reviews_counter_of
 from webhook.recording.entry import entry_of
 from webhook.recording.recorder import Recorder
 from webhook.reloading import Rules
-from webhook.review import CannotTell, Request, answer, parse_review
+from webhook.review import OwnerUndetermined, Request, parse_review, render_answer
 
 log = structlog.get_logger()
 
@@ -48,7 +48,7 @@ class Admission:
     reader: Reader = field(default_factory=Reader)
     """Who makes a `Write` of a request, stamps verified."""
 
-    herald: Herald | None = None
+    event_publisher: EventPublisher | None = None
     """Who tells of grants and refusals on the objects; none where nobody is to be told."""
 
     sampler: Sampler = field(default_factory=Sampler)
@@ -63,7 +63,7 @@ class Admission:
         write, decision, now = await self._decide(request, policy)
         if decision.clause is Clause.GUARD and rule_for(write, policy, now) is not None:
             # A grant of a moment ago may not be in memory yet, least of all in a script.
-            with suppress(CannotTell):
+            with suppress(OwnerUndetermined):
                 write, decision, now = await self._decide(request, policy, fresh=True)
         self._look_at_stamp(write)
         if decision.message or decision.warnings:
@@ -77,8 +77,8 @@ class Admission:
                 self._log(write, decision, record="")
             self._count(decision, write)
             self._tell(decision, write)
-        reviews(decision.verdict, decision.clause, decision.mode or "").inc()
-        return answer(request.uid, decision, audit)
+        reviews_counter_of(decision.verdict, decision.clause, decision.mode or "").inc()
+        return render_answer(request.uid, decision, audit)
 
     async def _decide(
         self, request: Request, policy: Policy, *, fresh: bool = False
@@ -106,7 +106,7 @@ class Admission:
         stamp = write.glass.before.grant
         if isinstance(stamp, Unreadable) and not write.dry_run:
             log.warning("stamp refused", object=str(write.target), reason=stamp.why)
-            STAMPS_REFUSED.inc()
+            STAMPS_REJECTED.inc()
 
     def _count(self, decision: Decision, write: Write) -> None:
         if decision.grant is not None:
@@ -114,14 +114,16 @@ class Admission:
             self.reader.tally.note(decision.grant, write)
 
     def _tell(self, decision: Decision, write: Write) -> None:
-        event = event_of(write, decision) if self.herald is not None else None
-        if self.herald is not None and event is not None:
-            self.herald.tell(event)
+        event = event_of(write, decision) if self.event_publisher is not None else None
+        if self.event_publisher is not None and event is not None:
+            self.event_publisher.publish(event)
 
     async def _parent(self, request: Request, *, fresh: bool) -> Object:
-        """Return the object that a Scale scales, or raise `CannotTell`."""
+        """Return the object that a Scale scales, or raise `OwnerUndetermined`."""
         if self.parents is None:
-            raise CannotTell("whose object is scaled is not known: no access to the API server")
+            raise OwnerUndetermined(
+                "whose object is scaled is not known: no access to the API server"
+            )
         before = request.old_object or request.object or {}
         resource = request.resource
         found = self.parents.cached(resource, before)
@@ -134,7 +136,9 @@ class Admission:
                 None, self.parents.read, resource, scale.namespace, scale.name
             )
         except ApiServerError as error:
-            raise CannotTell(f"whose object is scaled could not be looked up: {error}") from error
+            raise OwnerUndetermined(
+                f"whose object is scaled could not be looked up: {error}"
+            ) from error
 
     async def _record(
         self, request: Request, write: Write, decision: Decision, policy: Policy, now: datetime

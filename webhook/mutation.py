@@ -29,7 +29,7 @@ from webhook.clock import TimeSource, machine_time
 from webhook.context import Reader
 from webhook.metrics import HELD_WRITES
 from webhook.reloading import Rules
-from webhook.review import Request, parse_review, patched
+from webhook.review import Request, parse_review, render_patch_answer
 
 Edit: TypeAlias = dict[str, Any]
 """One operation of a JSON Patch (RFC 6902)."""
@@ -72,7 +72,7 @@ class Mutation:
         put_back = build_json_patch(request.object or {}, becomes)
         if put_back and not write.dry_run:
             HELD_WRITES.inc()
-        return patched(request.uid, [*put_back, *patch_of(becomes, signed, write)])
+        return render_patch_answer(request.uid, [*put_back, *patch_of(becomes, signed, write)])
 
 
 def hold_of(request: Request, write: Write, policy: Policy, now: datetime) -> Holding | None:

@@ -21,7 +21,7 @@ from glasswarden.keys.ring import NoKey, Ring
 from glasswarden.ledger.keys import make_keys
 from glasswarden.policy.policy import DEFAULT
 from glasswarden.policy_file import PolicyUnreadable, parse_policy, read_text
-from webhook.metrics import GRANT_KEY, POLICY_REFUSED, POLICY_RELOADS
+from webhook.metrics import GRANT_KEY, POLICY_REJECTED, POLICY_RELOADS
 
 POLL_SECONDS: Final = 1.0
 
@@ -61,7 +61,7 @@ class Rules:
         else:
             log.info("policy reloaded", digest=self.policy.digest)
             POLICY_RELOADS.labels("taken").inc()
-            POLICY_REFUSED.set(0)
+            POLICY_REJECTED.set(0)
             self._complaint = ""
 
     def _complain(self, reason: str) -> None:
@@ -69,7 +69,7 @@ class Rules:
         if reason != self._complaint:
             log.warning("policy not reloaded", reason=reason, serving=self.policy.digest)
             POLICY_RELOADS.labels("refused").inc()
-            POLICY_REFUSED.set(1)
+            POLICY_REJECTED.set(1)
         self._complaint = reason
 
 

@@ -72,7 +72,7 @@ def test_a_full_disk(cluster: ControlPlane, namespace: str, tmp_path: Path, chao
             (disk / "ballast").unlink()
             eventually(lambda: not outcome(write), "records to be taken again")
             eventually(lambda: figures(replica)["glasswarden_ledger_available"], "the ledger back")
-            lines = replica.said("ledger away")
+            lines = replica.said("ledger unavailable")
     chaos(
         "disk full",
         doctor=said["recording"].partition(":")[0],

@@ -122,7 +122,7 @@ def status_of(webhook: Webhook) -> int:
 
 def is_back(webhook: Webhook) -> bool:
     """Tell whether every process that lost the ledger has found it again."""
-    return 0 < len(webhook.said("ledger away")) == len(webhook.said("ledger back"))
+    return 0 < len(webhook.said("ledger unavailable")) == len(webhook.said("ledger available"))
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_torn_spool(tmp_path: Path) -> None:
     (spool / "dead.jsonl").write_bytes(whole + line_of(records[1])[:-20])
     with Webhook(tmp_path, address) as webhook:
         eventually(lambda: not spooled(spool), "the spool to be delivered")
-        [torn] = webhook.said("torn line cut off")
+        [torn] = webhook.said("torn line removed")
     assert torn["bytes"] == len(line_of(records[1])) - 20
     with closing(open_ledger(address)) as ledger:
         assert [row.body for row in ledger.rows("dead")] == [record.body for record in records]
