@@ -55,5 +55,9 @@ class Settings:
     """PEM file of the authority that must have signed the certificate of a caller of reviews.
     Without it, no certificate is required. Probes and `/metrics` never require one."""
 
+    fast_http: bool = True
+    """Whether the fast HTTP path answers the reviews that it parses; else gunicorn's HTTP parser
+    serves every request. The answers are the same, but each takes longer."""
+
     workers: int = 1
     """Processes that answer reviews; each has its own chain in the ledger."""

@@ -112,6 +112,9 @@ class Application:
     def __init__(self, settings: Settings, clock: TimeSource = machine_time) -> None:
         self._settings = settings
         self._clock = clock
+        self.has_fast_http = settings.fast_http
+        """Whether reviews that the fast HTTP path parses are answered there."""
+
         self.is_ending = False
         """Whether this process is stopping: it reports not ready, but still answers."""
 

@@ -4,6 +4,8 @@ gunicorn's protocol supports any client and any application, and takes longer fo
 verdict does. Go's HTTP client always sends a webhook the same few header lines, and this module
 parses exactly those. It hands any other request, with everything that follows on the connection,
 over to gunicorn's parser and the ASGI application (`protocol`).
+
+`--no-fast-http` turns this module off. The answers are the same; only the time differs.
 """
 
 import asyncio

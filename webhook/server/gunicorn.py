@@ -19,6 +19,7 @@ from webhook.reloading import GrantKeys, Rules, make_key_folder
 from webhook.server.acceptor import Loop
 from webhook.server.app import Application
 from webhook.server.fast_http import FastProtocol
+from webhook.server.protocol import WebhookProtocol
 from webhook.server.tls import new_context
 from webhook.settings import Settings
 
@@ -46,8 +47,11 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn ships no types
     """
 
     def _setup_event_loop(self) -> None:
-        self.loop = Loop(lambda: FastProtocol(self), lambda: self.nr_conns)
+        self.loop = Loop(self._new_protocol, lambda: self.nr_conns)
         asyncio.set_event_loop(self.loop)
+
+    def _new_protocol(self) -> WebhookProtocol:
+        return FastProtocol(self) if self.asgi.has_fast_http else WebhookProtocol(self)
 
     def handle_exit_signal(self) -> None:
         """Report not ready; from now on, every answer ends its connection."""

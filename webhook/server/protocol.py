@@ -1,7 +1,7 @@
 """gunicorn's HTTP protocol, which also reports whether the caller has a certificate.
 
-It serves the requests that the fast HTTP path does not parse. Both use the
-limit and the content types of this module.
+It serves all connections if the fast HTTP path is turned off. If not, it serves the requests that
+the fast HTTP path does not parse. Both use the limit and the content types of this module.
 """
 
 import asyncio
