@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from certs.configurations import BREAK_GLASS, OURS, Condition, publish
+from certs.configurations import BREAK_GLASS_ANNOTATION, OURS, Condition, publish_bundle
 from tests.policy.builders import a_policy
 from webhook.registration.configurations import Endpoint, configurations
 
@@ -35,18 +35,18 @@ def made(policy: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def test_grants_need_the_mutating_configuration(policy: str, condition: Condition) -> None:
     validating, _ = made(policy)
     held = Cluster(validatingwebhookconfigurations=validating)
-    seen = publish(held, BUNDLE)  # type: ignore[arg-type]  # only reads
+    seen = publish_bundle(held, BUNDLE)  # type: ignore[arg-type]  # only reads
     assert seen == {VALIDATING: Condition.CURRENT, MUTATING: condition}
 
 
 def test_the_validating_one_is_always_needed() -> None:
     held = Cluster(mutatingwebhookconfigurations=made("")[1])
-    seen = publish(held, BUNDLE)  # type: ignore[arg-type]  # only reads
+    seen = publish_bundle(held, BUNDLE)  # type: ignore[arg-type]  # only reads
     assert seen[VALIDATING] is Condition.MISSING
 
 
 def test_both_say_whether_somebody_may_break_the_glass() -> None:
     for configuration in made(GLASS):
-        assert configuration["metadata"]["annotations"][BREAK_GLASS] == "true"
+        assert configuration["metadata"]["annotations"][BREAK_GLASS_ANNOTATION] == "true"
     for configuration in made(""):
-        assert BREAK_GLASS not in configuration["metadata"]["annotations"]
+        assert BREAK_GLASS_ANNOTATION not in configuration["metadata"]["annotations"]
