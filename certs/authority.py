@@ -1,7 +1,7 @@
-"""Making certificates: an authority of our own, and the serving certificates that it signs.
+"""Creates certificates: a certificate authority, and the serving certificates that it signs.
 
-Pure but for the random numbers behind keys and serials: *now* is an argument, nothing is read
-or written here. Keys are EC P-256: a handshake costs the webhook a fraction of what RSA would.
+Pure, except for the random numbers of keys and serial numbers: *now* is an argument, and nothing is
+read or written here. Keys are EC P-256: a handshake costs the webhook a fraction of that with RSA.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 SERVING_LIFETIME = timedelta(days=90)
 
 # Clocks of the API server and of this machine may differ: a certificate must not be
-# "not yet valid" on the other side in the minute it was made.
+# "not yet valid" for the API server in the minute in which it was created.
 BACKDATE = timedelta(minutes=5)
 
 
@@ -36,7 +36,7 @@ class KeyPair:
 
     @property
     def key_pem(self) -> bytes:
-        """The private key as unencrypted PKCS #8 PEM: whoever stores it guards it."""
+        """The private key as unencrypted PKCS #8 PEM: whoever stores it must protect it."""
         return self.key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
@@ -45,13 +45,13 @@ class KeyPair:
 
 
 def new_authority(now: datetime, lifetime: timedelta = SERVING_LIFETIME) -> KeyPair:
-    """Return a self-signed authority that may sign serving certificates and nothing else."""
+    """Return a self-signed authority that may only sign serving certificates."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = _name("Glasswarden webhook authority")
+    name = _name_of("Glasswarden webhook authority")
     certificate = (
-        _builder(name, name, key.public_key(), now, lifetime)
+        _new_builder(name, name, key.public_key(), now, lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .add_extension(_new_key_usage(signs_certificates=True), critical=True)
         .sign(key, hashes.SHA256())
     )
     return KeyPair(certificate, key)
@@ -65,17 +65,20 @@ def new_serving_pair(
 ) -> KeyPair:
     """Return a certificate for *hosts* (names or addresses), signed by *authority*.
 
-    It never outlives its authority: a chain is as valid as its shortest link.
+    It never expires later than its authority.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = authority.certificate
     left = issuer.not_valid_after_utc - now
     certificate = (
-        _builder(_name(hosts[0]), issuer.subject, key.public_key(), now, min(lifetime, left))
+        _new_builder(_name_of(hosts[0]), issuer.subject, key.public_key(), now, min(lifetime, left))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(signs_certificates=False), critical=True)
+        .add_extension(_new_key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_san(host) for host in hosts]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([_alternative_name_of(host) for host in hosts]),
+            critical=False,
+        )
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()),
             critical=False,
@@ -86,7 +89,7 @@ def new_serving_pair(
 
 
 def is_issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-    """Tell whether *authority* signed *certificate*."""
+    """Return whether *authority* signed *certificate*."""
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):
@@ -94,9 +97,9 @@ def is_issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> 
     return True
 
 
-def spelled(hosts: Sequence[str]) -> tuple[str, ...]:
-    """Return *hosts* as a certificate spells them: addresses have several forms."""
-    return tuple(str(_san(host).value) for host in hosts)
+def normalize_hosts(hosts: Sequence[str]) -> tuple[str, ...]:
+    """Return *hosts* in the form that certificates use: addresses have several forms."""
+    return tuple(str(_alternative_name_of(host).value) for host in hosts)
 
 
 def names_of(certificate: x509.Certificate) -> tuple[str, ...]:
@@ -109,17 +112,17 @@ def names_of(certificate: x509.Certificate) -> tuple[str, ...]:
 
 
 def parse_pair(certificate_pem: bytes, key_pem: bytes) -> KeyPair:
-    """Return the pair in two PEM files; raise ValueError unless they belong together."""
+    """Return the pair in two PEM files; raise ValueError if they do not match."""
     certificate = x509.load_pem_x509_certificate(certificate_pem)
     key = serialization.load_pem_private_key(key_pem, password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError("the key is no EC key")  # noqa: TRY004 - the file's fault, not a caller's
+        raise ValueError("the key is not an EC key")  # noqa: TRY004 - the file's fault, not a caller's
     if key.public_key() != certificate.public_key():
         raise ValueError("the key belongs to another certificate")
     return KeyPair(certificate, key)
 
 
-def _builder(
+def _new_builder(
     subject: x509.Name,
     issuer: x509.Name,
     public_key: ec.EllipticCurvePublicKey,
@@ -138,19 +141,19 @@ def _builder(
     )
 
 
-def _name(common_name: str) -> x509.Name:
-    # X.520 bounds a common name at 64 characters; the hosts themselves stand in the SAN.
+def _name_of(common_name: str) -> x509.Name:
+    # X.520 limits a common name to 64 characters; the hosts themselves are in the SAN.
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name[:64])])
 
 
-def _san(host: str) -> x509.GeneralName:
+def _alternative_name_of(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
         return x509.DNSName(host)
 
 
-def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+def _new_key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not signs_certificates,
         content_commitment=False,

@@ -1,7 +1,7 @@
-"""The `caBundle` in our own webhook configurations, and in nobody else's.
+"""Maintains the `caBundle` in Glasswarden's own webhook configurations, and in no others.
 
-A configuration is known by its kind and name. Nothing of it but `caBundle` is written, and only
-where the entry that was read still stands.
+A configuration is identified by its kind and name. Nothing except `caBundle` is written, and only
+if the entry that was read still has its place in the list.
 """
 
 import base64
@@ -15,29 +15,29 @@ from glasswarden.kube.objects import Object
 
 ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 NAME: Final = "glasswarden"
-BREAK_GLASS: Final = "glasswarden.io/break-glass"
-"""Says, on each configuration, that grants must be stamped: both have to be there."""
+BREAK_GLASS_ANNOTATION: Final = "glasswarden.io/break-glass"
+"""Annotation of both configurations: grants must be stamped, so both must exist."""
 
 Restore = Callable[[bytes], list[Object]]
-"""Makes the configurations anew, with the bundle they shall hold; may raise `RestoreFailed`."""
+"""Returns the manifests of the configurations with a bundle; may raise `RestoreFailed`."""
 
 
 class RestoreFailed(Exception):
-    """A configuration could not be made anew; the message says what to mend."""
+    """A configuration could not be created again; the message says what to correct."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A webhook configuration of ours."""
+    """One of Glasswarden's webhook configurations."""
 
     resource: str
     required: bool
-    """Whether its absence is always an alarm; else only where the policy has break-glass rules."""
+    """Whether it must always exist; else only if the policy has break-glass rules."""
     name: str = NAME
 
     @property
     def path(self) -> str:
-        """Where it is in the API."""
+        """Its path in the API."""
         return f"{ROOT}/{self.resource}/{self.name}"
 
 
@@ -48,73 +48,78 @@ OURS: Final = (
 
 
 class Condition(StrEnum):
-    """How a configuration was found, or left."""
+    """The state in which a configuration was found or left."""
 
     CURRENT = "current"
     PATCHED = "patched"
     RESTORED = "restored"
     MISSING = "missing"
     NOT_NEEDED = "not needed"
-    """It is not there, and need not be."""
+    """It does not exist, and need not."""
 
 
-Sightings = dict[Configuration, Condition]
+Conditions = dict[Configuration, Condition]
 
 
-def publish(server: ApiServer, bundle: bytes, ours: tuple[Configuration, ...] = OURS) -> Sightings:
+def publish_bundle(
+    server: ApiServer, bundle: bytes, ours: tuple[Configuration, ...] = OURS
+) -> Conditions:
     """Bring *bundle* into every configuration of *ours* that exists; return how each was found."""
     found = {each: server.get_or_none(each.path) for each in ours}
-    breaks_glass = any(_breaks_glass(each) for each in found.values())
-    seen: Sightings = {}
+    breaks_glass = any(_has_break_glass(each) for each in found.values())
+    seen: Conditions = {}
     for each, configuration in found.items():
         if configuration is not None:
-            seen[each] = _publish_in(server, each, configuration, bundle)
+            seen[each] = _publish_into(server, each, configuration, bundle)
         else:
             needed = each.required or breaks_glass
             seen[each] = Condition.MISSING if needed else Condition.NOT_NEEDED
     return seen
 
 
-def restore(server: ApiServer, bundle: bytes, seen: Sightings, make: Restore) -> Sightings:
+def restore_missing(
+    server: ApiServer, bundle: bytes, seen: Conditions, make: Restore
+) -> Conditions:
     """Create the configurations that were *seen* to be missing."""
     missing = {each for each, state in seen.items() if state is Condition.MISSING}
-    made = {_resource(manifest): manifest for manifest in make(bundle)} if missing else {}
+    made = {_resource_of(manifest): manifest for manifest in make(bundle)} if missing else {}
     for each in missing & {each for each in seen if each.resource in made}:
         server.create(f"{ROOT}/{each.resource}", made[each.resource])
         seen = seen | {each: Condition.RESTORED}
     return seen
 
 
-def is_published(seen: Sightings) -> bool:
-    """Tell whether every configuration there is was found with the bundle.
+def is_published(seen: Conditions) -> bool:
+    """Return whether every existing configuration already had the bundle.
 
-    One that had to be patched was without it until now; one that is gone asks nobody.
+    A configuration that was patched did not have it until now. One that is missing does not count:
+    the API server sends no reviews for it.
     """
     return not {Condition.PATCHED, Condition.RESTORED} & {*seen.values()}
 
 
 def patch_for(configuration: Object, bundle: bytes) -> list[Object]:
-    """Return the JSON patch that brings *bundle* into *configuration*; empty where it is there."""
+    """Return the JSON patch that sets *bundle* in *configuration*; empty if it is set."""
     wanted = base64.b64encode(bundle).decode()
     return [
         operation
         for index, entry in enumerate(configuration.get("webhooks") or [])
         if entry.get("clientConfig", {}).get("caBundle") != wanted
         for operation in (
-            # Entries have no key in a path but their place: another one may stand there by now.
+            # A path names an entry only by its position, where another entry may be by now.
             {"op": "test", "path": f"/webhooks/{index}/name", "value": entry["name"]},
             {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": wanted},
         )
     ]
 
 
-def _breaks_glass(configuration: Object | None) -> bool:
-    """Tell whether the policy behind *configuration* lets somebody break the glass."""
+def _has_break_glass(configuration: Object | None) -> bool:
+    """Return whether the policy behind *configuration* has break-glass rules."""
     metadata = (configuration or {}).get("metadata") or {}
-    return (metadata.get("annotations") or {}).get(BREAK_GLASS) == "true"
+    return (metadata.get("annotations") or {}).get(BREAK_GLASS_ANNOTATION) == "true"
 
 
-def _publish_in(
+def _publish_into(
     server: ApiServer, configuration: Configuration, found: Object, bundle: bytes
 ) -> Condition:
     patch = patch_for(found, bundle)
@@ -124,5 +129,5 @@ def _publish_in(
     return Condition.PATCHED
 
 
-def _resource(manifest: Object) -> str:
+def _resource_of(manifest: Object) -> str:
     return f"{manifest['kind'].lower()}s"

@@ -1,7 +1,7 @@
-"""One pass of the keeper: from what is kept and what is seen to what comes next.
+"""One pass of the certificate controller: from the stored state and the configurations to the next.
 
-Level-triggered: a pass works from the current state alone, so a missed one costs nothing, and two
-keepers that overlap in a change of leaders can only be told to read again.
+Level-triggered: a pass uses only the current state, so a missed pass has no effect. If two
+controllers overlap while the leader changes, one of them gets a conflict and reads again.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,79 +9,79 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from certs.configurations import Condition, Sightings, is_published
+from certs.configurations import Condition, Conditions, is_published
 from certs.files import StateUnreadable
 from certs.rotation import State, Timing, advance, first_state
 
 
 class Store(Protocol):
-    """Where a rotation is kept."""
+    """Stores the state of a rotation."""
 
     @property
-    def place(self) -> str:
-        """How messages call it."""
+    def location(self) -> str:
+        """Its name in messages."""
 
     def read(self) -> State | None:
-        """Return the state that is kept, if any. Raises `StateUnreadable`."""
+        """Return the stored state, if any. Raises `StateUnreadable`."""
 
     def write(self, state: State) -> None:
-        """Keep *state*."""
+        """Store *state*."""
 
 
-Publish = Callable[[bytes], Sightings]
-"""Brings a bundle into the configurations, and tells how each was found."""
+Publish = Callable[[bytes], Conditions]
+"""Writes a bundle into the configurations, and returns their conditions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one pass left behind."""
+    """The result of one pass."""
 
     state: State
-    sightings: Sightings
-    complaint: str = ""
-    """Why what was kept could not be used, and was issued anew."""
+    conditions: Conditions
+    problem: str = ""
+    """Why the stored state was unusable, so that new certificates were issued."""
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The configurations that have to be there and are not."""
+        """The configurations that must exist and do not."""
         return tuple(
             f"{each.resource}/{each.name}"
-            for each, condition in self.sightings.items()
+            for each, condition in self.conditions.items()
             if condition is Condition.MISSING
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
-    """Keeps one store and the configurations that trust it."""
+class CertificateController:
+    """Maintains one store of certificates, and the configurations that trust them."""
 
     store: Store
     publish: Publish
     hosts: Sequence[str]
     timing: Timing
 
-    def turn(self, now: datetime) -> Pass:
-        """Make one pass: publish what is trusted, and take a rotation as far as it may go."""
-        state, complaint = self._state(now)
-        sightings = self.publish(state.bundle)
-        published = is_published(sightings)
-        moved = advance(state, self.hosts, now, self.timing, published=published)
-        if moved != state:
-            self.store.write(moved)
-        if moved.bundle != state.bundle:
-            # Trusted from this pass on; what is served changes in a later one.
-            sightings |= self.publish(moved.bundle)
-        return Pass(moved, sightings, complaint)
+    def run_pass(self, now: datetime) -> Pass:
+        """Run one pass: publish the trusted authorities, and advance the rotation if it is time."""
+        state, problem = self._read_or_issue(now)
+        conditions = self.publish(state.bundle)
+        published = is_published(conditions)
+        following = advance(state, self.hosts, now, self.timing, published=published)
+        if following != state:
+            self.store.write(following)
+        if following.bundle != state.bundle:
+            # Trusted from this pass on; the served certificate changes in a later pass.
+            conditions |= self.publish(following.bundle)
+        return Pass(following, conditions, problem)
 
-    def _state(self, now: datetime) -> tuple[State, str]:
-        """Return what is kept; where nothing usable is, what is from now on."""
-        complaint = ""
+    def _read_or_issue(self, now: datetime) -> tuple[State, str]:
+        """Return the stored state, or a new one if there is none that is usable."""
+        problem = ""
         try:
-            if kept := self.store.read():
-                return kept, ""
+            if stored := self.store.read():
+                return stored, ""
         except StateUnreadable as error:
-            # The webhook cannot load it either: there is nothing to be careful of.
-            complaint = str(error)
+            # The webhook cannot load it either, so replacing it breaks nothing.
+            problem = str(error)
         state = first_state(self.hosts, now, self.timing)
         self.store.write(state)
-        return state, complaint
+        return state, problem

@@ -1,14 +1,10 @@
-"""The files that a rotation is kept in: keys of a Secret, or names in a folder.
+"""The files of a rotation: in a folder beside the webhook, or in a Secret that its pods mount.
 
-Under the names that a mounted Kubernetes TLS Secret uses, so that the webhook reads both alike. The
-authorities' keys are in none of them: an authority signs one certificate, and its key is forgotten.
+They have the names of a mounted Kubernetes TLS Secret, so the webhook reads both alike. The keys of
+the authorities are not stored: an authority signs one certificate, and its key is discarded.
 
-Certificates in a folder, for a webhook beside it.
-
-Beside them lies the caller token. The API server proves itself to no webhook unless an
-administrator sets that up, so by default it is known by the path that it was told to call.
-
-Certificates in a Secret, for a webhook in pods that mount it.
+The caller token is stored with them. By default, the API server does not authenticate to a webhook,
+so it is recognised by the secret path that it calls.
 """
 
 import base64
@@ -43,7 +39,7 @@ Files = Mapping[str, bytes]
 
 
 class StateUnreadable(Exception):
-    """What is kept there is no rotation of ours; issue anew."""
+    """The stored files are not a usable rotation; issue new certificates."""
 
 
 def files_of(state: State) -> dict[str, bytes]:
@@ -65,12 +61,12 @@ def files_of(state: State) -> dict[str, bytes]:
 def parse_state(files: Files) -> State:
     """Return the state in *files*. Raises `StateUnreadable`."""
     try:
-        state = _parse(files)
+        state = _parse_files(files)
     except (KeyError, ValueError, TypeError) as error:
         raise StateUnreadable(f"not the files of a serving certificate: {error}") from error
     for pair in filter(None, (state.serving, state.coming)):
         if not any(is_issued_by(pair.certificate, each) for each in state.authorities):
-            raise StateUnreadable(f"{AUTHORITIES} holds no authority of the certificate")
+            raise StateUnreadable(f"{AUTHORITIES} contains no authority of the certificate")
     return state
 
 
@@ -79,39 +75,39 @@ def new_caller_token() -> bytes:
     return secrets.token_hex(16).encode()
 
 
-def _parse(files: Files) -> State:
+def _parse_files(files: Files) -> State:
     serving = parse_pair(files[CERTIFICATE], files[KEY])
     progress = json.loads(files.get(PROGRESS, b"{}"))
-    since = _moment(progress.get("servedSince"))
+    since = _parse_time(progress.get("servedSince"))
     return State(
         tuple(x509.load_pem_x509_certificates(files[AUTHORITIES])),
         serving,
-        # A pair that was put there by hand has been served since it became valid.
+        # A pair that was stored by hand has been served since it became valid.
         served_since=since or serving.certificate.not_valid_before_utc,
         coming=parse_pair(files[NEXT_CERTIFICATE], files[NEXT_KEY])
         if NEXT_CERTIFICATE in files
         else None,
-        published_since=_moment(progress.get("publishedSince")),
+        published_since=_parse_time(progress.get("publishedSince")),
     )
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-_OWNERS_ALONE = 0o600
+_OWNER_ONLY = 0o600
 _READABLE = 0o644
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Where the files of a serving certificate lie."""
+    """A folder with the files of a serving certificate."""
 
     path: Path
 
     @property
     def authority(self) -> Path:
-        """The trusted authorities: what `caBundle` holds."""
+        """The trusted authorities, which `caBundle` contains."""
         return self.path / AUTHORITIES
 
     @property
@@ -121,7 +117,7 @@ class Folder:
 
     @property
     def key(self) -> Path:
-        """The serving certificate's private key, readable by its owner alone."""
+        """The serving certificate's private key, readable only by its owner."""
         return self.path / KEY
 
     @property
@@ -130,12 +126,12 @@ class Folder:
         return self.path / CALLER_TOKEN
 
     @property
-    def place(self) -> str:
-        """How messages call it."""
+    def location(self) -> str:
+        """Its name in messages."""
         return str(self.path)
 
     def read(self) -> State | None:
-        """Return the rotation that is kept here, if any. Raises `StateUnreadable`."""
+        """Return the stored rotation, if any. Raises `StateUnreadable`."""
         if not self.certificate.exists():
             return None
         found = (self.path / name for name in ALL)
@@ -146,7 +142,7 @@ class Folder:
         return self.caller_token.read_text().strip()
 
     def write(self, state: State) -> None:
-        """Keep *state* here; a caller token that is there stays: configurations contain it."""
+        """Store *state* here; an existing caller token remains: configurations contain it."""
         self.path.mkdir(parents=True, exist_ok=True)
         if not self.caller_token.exists():
             self._replace(CALLER_TOKEN, new_caller_token())
@@ -157,9 +153,9 @@ class Folder:
             (self.path / name).unlink(missing_ok=True)
 
     def _replace(self, name: str, content: bytes) -> None:
-        """Write a file so that a reader sees the old one or the new one, never half of either."""
+        """Write a file atomically: a reader sees either the old or the new content."""
         path, temporary = self.path / name, self.path / f".{name}.{os.getpid()}"
-        mode = _OWNERS_ALONE if name in SECRET_FILES else _READABLE
+        mode = _OWNER_ONLY if name in SECRET_FILES else _READABLE
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -171,7 +167,7 @@ class Folder:
 def issue_into(
     path: Path, hosts: Sequence[str], now: datetime, timing: Timing | None = None
 ) -> Folder:
-    """Make an authority and a serving certificate for *hosts*, and write them into *path*."""
+    """Create an authority and a serving certificate for *hosts*, and write them into *path*."""
     folder = Folder(path)
     folder.write(first_state(hosts, now, timing or Timing()))
     return folder
@@ -182,7 +178,7 @@ _LABELS: Final = {"app.kubernetes.io/name": "glasswarden"}
 
 @dataclass(slots=True)
 class Secret:
-    """One Secret, written only if nobody else wrote it since it was read."""
+    """One Secret; it is written only if it has not changed since it was read."""
 
     server: ApiServer
     namespace: str
@@ -190,30 +186,30 @@ class Secret:
     _seen: Object | None = field(default=None, init=False)
 
     @property
-    def place(self) -> str:
-        """How messages call it."""
+    def location(self) -> str:
+        """Its name in messages."""
         return f"Secret {self.namespace}/{self.name}"
 
     def read(self) -> State | None:
         """Return the rotation that is kept here, if any. Raises `StateUnreadable`."""
         self._seen = self.server.get_or_none(f"{self._collection}/{self.name}")
-        data = self._data()
+        data = self._decode_data()
         # `kubectl create secret generic` and a GitOps placeholder leave one without content.
         return parse_state(data) if data.keys() - {CALLER_TOKEN} else None
 
     def read_caller_token(self) -> str:
         """Return the secret part of the path that the API server calls; empty before `write`."""
         self._seen = self.server.get_or_none(f"{self._collection}/{self.name}")
-        return self._data().get(CALLER_TOKEN, b"").decode()
+        return self._decode_data().get(CALLER_TOKEN, b"").decode()
 
     def is_cert_managers(self) -> bool:
-        """Tell whether cert-manager keeps the Secret that was read last."""
+        """Return whether cert-manager maintains the Secret that was read last."""
         annotations = (self._seen or {}).get("metadata", {}).get("annotations") or {}
         return "cert-manager.io/certificate-name" in annotations
 
     def write(self, state: State) -> None:
-        """Keep *state* here. Raises `ObjectChanged` where somebody else was quicker."""
-        token = self._data().get(CALLER_TOKEN) or new_caller_token()
+        """Store *state* here. Raises `ObjectChanged` if the Secret changed since it was read."""
+        token = self._decode_data().get(CALLER_TOKEN) or new_caller_token()
         contents = {CALLER_TOKEN: token, **files_of(state)}
         data = {name: base64.b64encode(content).decode() for name, content in contents.items()}
         if self._seen is None:
@@ -228,6 +224,6 @@ class Secret:
     def _collection(self) -> str:
         return f"/api/v1/namespaces/{self.namespace}/secrets"
 
-    def _data(self) -> dict[str, bytes]:
+    def _decode_data(self) -> dict[str, bytes]:
         data = (self._seen or {}).get("data") or {}
         return {name: base64.b64decode(content) for name, content in data.items()}

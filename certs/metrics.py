@@ -1,4 +1,4 @@
-"""What the keeper of the certificates tells Prometheus. One process: no figures to share."""
+"""The metrics of the certificate controller, which is a single process."""
 
 from typing import Final
 
@@ -9,16 +9,17 @@ from certs.rotation import Phase
 
 REGISTRY: Final = CollectorRegistry()
 
-LEADER: Final = Gauge(
-    "glasswarden_certs_leader", "Whether this replica keeps the certificates", registry=REGISTRY
-)
+LEADER: Final = Gauge("glasswarden_certs_leader", "1 on the replica that leads", registry=REGISTRY)
 EXPIRY: Final = Gauge(
     "glasswarden_certs_expiry_timestamp_seconds",
-    "When the stored serving certificate stops being valid",
+    "Expiry of the stored serving certificate",
     registry=REGISTRY,
 )
 PHASE: Final = Gauge(
-    "glasswarden_certs_phase", "How far a rotation has come", ["phase"], registry=REGISTRY
+    "glasswarden_certs_phase",
+    "1 for the current phase of the rotation",
+    ["phase"],
+    registry=REGISTRY,
 )
 MISSING: Final = Gauge(
     "glasswarden_certs_configurations_missing",
@@ -26,23 +27,26 @@ MISSING: Final = Gauge(
     registry=REGISTRY,
 )
 PASSES: Final = Counter(
-    "glasswarden_certs_passes_total", "Passes, by how they ended", ["outcome"], registry=REGISTRY
+    "glasswarden_certs_passes_total",
+    "Passes of the certificate controller, by outcome",
+    ["outcome"],
+    registry=REGISTRY,
 )
 for _outcome in ("done", "overtaken", "failed"):
-    # One that begins with its first event hides that event; and no pass at all must show as 0.
+    # A counter that starts with its first event hides that event; no pass at all must be 0.
     PASSES.labels(_outcome)
 
 
-def show(done: Pass) -> None:
-    """Publish what a pass left behind."""
+def publish_pass(done: Pass) -> None:
+    """Publish the result of a pass."""
     EXPIRY.set(done.state.expires.timestamp())
     MISSING.set(len(done.missing))
     for phase in Phase:
         PHASE.labels(phase).set(done.state.phase is phase)
 
 
-def stand_by() -> None:
-    """Say nothing about what another replica looks after."""
+def clear_metrics() -> None:
+    """Clear the metrics that only the leader determines."""
     LEADER.set(0)
     for gauge in (EXPIRY, MISSING):
         gauge.set(float("nan"))

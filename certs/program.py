@@ -11,7 +11,7 @@ import structlog
 
 from certs import metrics
 from certs.configurations import RestoreFailed
-from certs.controller import Keeper, Pass
+from certs.controller import CertificateController, Pass
 from glasswarden.cluster.client import ApiServerError, Conflict
 from glasswarden.cluster.lease import Lease
 
@@ -26,7 +26,7 @@ log = structlog.get_logger()
 class Program:
     """One replica."""
 
-    keeper: Keeper
+    controller: CertificateController
     lease: Lease | None
     """How replicas agree on who leads; none where there is only one."""
     interval: timedelta = INTERVAL
@@ -59,11 +59,11 @@ class Program:
 
     def _keep(self, now: datetime) -> None:
         if self.lease is not None and not self.lease.hold(now):
-            metrics.stand_by()
+            metrics.clear_metrics()
             return
         metrics.LEADER.set(1)
-        done = self.keeper.turn(now)
-        metrics.show(done)
+        done = self.controller.run_pass(now)
+        metrics.publish_pass(done)
         metrics.PASSES.labels("done").inc()
         self._tell(done)
 
@@ -87,11 +87,11 @@ class Program:
 
     def _tell(self, done: Pass) -> None:
         """Log what has changed since the last pass."""
-        changed = [f"{each.resource}: {how}" for each, how in done.sightings.items()]
+        changed = [f"{each.resource}: {how}" for each, how in done.conditions.items()]
         said = (done.state.phase, done.state.expires, *changed)
-        if done.complaint:
-            place = self.keeper.store.place
-            log.error("certificates issued anew", place=place, reason=done.complaint)
+        if done.problem:
+            place = self.controller.store.location
+            log.error("certificates issued anew", location=place, reason=done.problem)
         if said == self._said:
             return
         self._said = said

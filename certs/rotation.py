@@ -1,14 +1,14 @@
-"""Rotation with overlap: what is published, what is served, and when either may change.
+"""Rotation with overlap: which authorities are published, which certificate is served, and when.
 
-Pure: a state, what was observed and the moment go in, the next state comes out. Whoever calls
-`advance` again and again, after a crash too, is led through the same steps:
+Pure: the state, the observation and the time go in, the next state comes out. Repeated calls of
+`advance`, also after a crash, lead through the same steps:
 
-1. a new authority and its certificate are made; both authorities are published
-2. once every webhook configuration holds the new authority, and API servers had time to read it,
-   the new certificate is served
-3. once every replica had time to take it up, the old authority leaves
+1. A new authority and its certificate are created; both authorities are published.
+2. When every webhook configuration has the new authority, and API servers had time to read it, the
+   new certificate is served.
+3. When every replica had time to load it, the old authority is removed.
 
-So at no moment is a certificate served that some API server has no authority for.
+So no certificate is ever served that an API server does not trust.
 """
 
 from collections.abc import Sequence
@@ -27,48 +27,48 @@ from certs.authority import (
     names_of,
     new_authority,
     new_serving_pair,
-    spelled,
+    normalize_hosts,
 )
 
 
 class Phase(StrEnum):
-    """How far a rotation has come."""
+    """The phase of a rotation."""
 
     STEADY = "steady"
     PUBLISHING = "publishing"
-    """The new authority is on its way into the configurations; the old certificate is served."""
+    """The new authority is being published; the old certificate is served."""
     OVERLAPPING = "overlapping"
     """The new certificate is served; the old authority is still trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long things take."""
+    """The durations of a rotation."""
 
     lifetime: timedelta = SERVING_LIFETIME
-    """Of a certificate; it is replaced when a third of that is left."""
+    """The lifetime of a certificate; it is replaced when a third of that is left."""
 
     settle: timedelta = timedelta(seconds=30)
-    """Until every API server has read a configuration that was written."""
+    """The time in which every API server reads a changed configuration."""
 
     overlap: timedelta = timedelta(hours=1)
-    """Until every replica serves a certificate that was stored; kubelet takes minutes."""
+    """The time in which every replica loads a stored certificate; kubelet takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is kept between two steps."""
+    """What is stored between two steps."""
 
     authorities: tuple[x509.Certificate, ...]
-    """Those to be trusted: the published bundle."""
+    """The trusted authorities: the published bundle."""
 
     serving: KeyPair
     served_since: datetime
     coming: KeyPair | None = None
-    """The pair that will be served next; its authority is among `authorities`."""
+    """The pair to serve next; its authority is among `authorities`."""
 
     published_since: datetime | None = None
-    """Since when every configuration has been seen with the coming pair's authority."""
+    """Since when every configuration has had the authority of the coming pair."""
 
     @property
     def bundle(self) -> bytes:
@@ -77,14 +77,14 @@ class State:
 
     @property
     def phase(self) -> Phase:
-        """How far the rotation has come."""
+        """The phase of the rotation."""
         if self.coming is not None:
             return Phase.PUBLISHING
         return Phase.OVERLAPPING if len(self.authorities) > 1 else Phase.STEADY
 
     @property
     def expires(self) -> datetime:
-        """When the certificate that is served stops being valid."""
+        """The expiry of the served certificate."""
         return self.serving.certificate.not_valid_after_utc
 
 
@@ -97,37 +97,39 @@ def first_state(hosts: Sequence[str], now: datetime, timing: Timing) -> State:
 def advance(
     state: State, hosts: Sequence[str], now: datetime, timing: Timing, *, published: bool
 ) -> State:
-    """Return what *state* becomes at *now*; the same state if it is not time for anything.
+    """Return the state that follows *state* at *now*; the same state if no step is due.
 
-    *published*: whether every configuration there is was found with the whole bundle; where not, it
-    was brought there only now, and API servers have yet to read it.
+    *published*: whether every existing configuration already had the whole bundle. If not, it was
+    written only now, and API servers have yet to read it.
     """
     if state.coming is not None:
-        return _towards_serving(state, state.coming, now, timing, published=published)
+        return _advance_to_serving(state, state.coming, now, timing, published=published)
     if is_due(state, hosts, now):
-        return begin(state, hosts, now, timing)
+        return begin_rotation(state, hosts, now, timing)
     if state.phase is Phase.OVERLAPPING and now - state.served_since >= timing.overlap:
         return replace(state, authorities=_issuers_of(state, state.serving))
     return state
 
 
 def is_due(state: State, hosts: Sequence[str], now: datetime) -> bool:
-    """Tell whether the certificate wants replacing: for its age, or for other hosts."""
+    """Return whether the certificate must be replaced: because of its age, or for other hosts."""
     certificate = state.serving.certificate
     lifetime = certificate.not_valid_after_utc - certificate.not_valid_before_utc - BACKDATE
-    return state.expires - now <= lifetime / 3 or {*names_of(certificate)} != {*spelled(hosts)}
+    return state.expires - now <= lifetime / 3 or {*names_of(certificate)} != {
+        *normalize_hosts(hosts)
+    }
 
 
-def begin(state: State, hosts: Sequence[str], now: datetime, timing: Timing) -> State:
-    """Return *state* with a rotation under way; one that is under way goes on."""
+def begin_rotation(state: State, hosts: Sequence[str], now: datetime, timing: Timing) -> State:
+    """Return *state* with a rotation in progress; one that is in progress continues."""
     if state.coming is not None:
         return state
     authority, pair = _new_generation(hosts, now, timing)
     return replace(state, authorities=(*state.authorities, authority), coming=pair)
 
 
-def next_change(state: State, timing: Timing) -> datetime | None:
-    """Return the earliest moment of the next step, where the clock alone decides about it."""
+def next_change_of(state: State, timing: Timing) -> datetime | None:
+    """Return the earliest time of the next step, if only the clock determines it."""
     if state.coming is not None:
         return None if state.published_since is None else state.published_since + timing.settle
     if state.phase is Phase.OVERLAPPING:
@@ -137,7 +139,7 @@ def next_change(state: State, timing: Timing) -> datetime | None:
     return state.expires - lifetime / 3
 
 
-def _towards_serving(
+def _advance_to_serving(
     state: State, coming: KeyPair, now: datetime, timing: Timing, *, published: bool
 ) -> State:
     since = state.published_since
@@ -155,6 +157,6 @@ def _issuers_of(state: State, pair: KeyPair) -> tuple[x509.Certificate, ...]:
 def _new_generation(
     hosts: Sequence[str], now: datetime, timing: Timing
 ) -> tuple[x509.Certificate, KeyPair]:
-    """Return an authority that has signed one certificate; its key is gone by then."""
+    """Return an authority that has signed one certificate; its key is discarded."""
     authority = new_authority(now, timing.lifetime)
     return authority.certificate, new_serving_pair(authority, hosts, now, timing.lifetime)

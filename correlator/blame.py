@@ -21,11 +21,11 @@ from correlator.declared.read import lookup_in
 from correlator.detector.detect import normalize_manifest
 from correlator.detector.managers import may_write
 from glasswarden.kube.compare import ABSENT, value_at
-from glasswarden.kube.equality import identical
-from glasswarden.kube.managed_fields import Entry, Hints, hints_below, items_by, owners_at
+from glasswarden.kube.equality import is_identical
+from glasswarden.kube.managed_fields import Entry, Hints, hints_below, items_from_hints, owners_at
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.paths import ROOT, Index, Key, Path, Step
-from glasswarden.kube.schema import Keyed, Shape, identified, shape_of, step_to
+from glasswarden.kube.schema import KeyedItems, Shape, index_by_identity, shape_of, step_to
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt
 from glasswarden.terminal import escape_unprintable, pad_text, width_of
@@ -124,7 +124,7 @@ class Declaration:
     def declares(self, path: Path, value: Any) -> bool:  # noqa: ANN401 - any JSON value
         """Return whether Git sets *path* to *value*."""
         said = value_at(self.manifest, path)
-        return said is not ABSENT and identical(said, value)
+        return said is not ABSENT and is_identical(said, value)
 
     def __str__(self) -> str:
         commit, _, edited = self.revision.partition("-")
@@ -216,10 +216,10 @@ def _new_child(node: _Node, step: Step, value: Any, shape: Shape) -> _Node:  # n
 
 def _items_of(node: _Node) -> list[tuple[Step, Any]]:
     """Return the items of a list, each with the step that leads to it."""
-    match node.shape.items or items_by(node.hints):
-        case Keyed(keys=keys) if identified(node.value, keys):
+    match node.shape.items or items_from_hints(node.hints):
+        case KeyedItems(keys=keys) if index_by_identity(node.value, keys):
             return [(step_to(item, keys), item) for item in node.value]
-        case "set" if identified(node.value, ()):
+        case "set" if index_by_identity(node.value, ()):
             return [(step_to(item, ()), item) for item in node.value]
     return [(Index(index), item) for index, item in enumerate(node.value)]
 

@@ -26,13 +26,13 @@ from glasswarden.policy.requests import rule_of
 from webhook.caches import Parents
 from webhook.clock import TimeSource, machine_time
 from webhook.context import Reader
-from webhook.events import Herald
+from webhook.events import EventPublisher
 from webhook.git_sources import Sources, located
-from webhook.metrics import GRANTS, STAMPS_REFUSED, UNRECORDED, reviews
+from webhook.metrics import GRANTS, STAMPS_REJECTED, UNRECORDED, reviews_counter_of
 from webhook.recording.entry import entry_of
 from webhook.recording.recorder import Recorder
 from webhook.reloading import Rules
-from webhook.review import CannotTell, Request, answer, parse_review
+from webhook.review import OwnerUndetermined, Request, parse_review, render_answer
 
 log = structlog.get_logger()
 
@@ -52,7 +52,7 @@ class Admission:
     reader: Reader = field(default_factory=Reader)
     """Who makes a `Case` of a request, stamps verified."""
 
-    herald: Herald | None = None
+    event_publisher: EventPublisher | None = None
     """Who tells of grants and refusals on the objects; none where nobody is to be told."""
 
     sampler: Sampler = field(default_factory=Sampler)
@@ -67,7 +67,7 @@ class Admission:
         case, decision = await self._decide(request, policy)
         if decision.clause is Clause.GUARD and rule_of(case) is not None:
             # A grant of a moment ago may not be in memory yet, least of all in a script.
-            with suppress(CannotTell):
+            with suppress(OwnerUndetermined):
                 case, decision = await self._decide(request, policy, fresh=True)
         self._report_stamp(case)
         audit: dict[str, str] = {}
@@ -79,7 +79,7 @@ class Admission:
                 self._log(case, decision, record="")
             self._count(case, decision)
             self._publish(case, decision)
-        reviews(decision.verdict, decision.clause, decision.mode or "").inc()
+        reviews_counter_of(decision.verdict, decision.clause, decision.mode or "").inc()
         return self._answer(request, case, decision, audit)
 
     async def _decide(
@@ -98,7 +98,7 @@ class Admission:
         source = self._source_of(case) if names_source(decision, case) else None
         message = render_denial(decision, case, source)
         warnings = render_warnings(decision, case, source)
-        return answer(request.uid, decision, audit, message, warnings)
+        return render_answer(request.uid, decision, audit, message, warnings)
 
     def _source_of(self, case: Case) -> GitLocation | None:
         """Return where in Git to change the object instead, if that is known.
@@ -115,7 +115,7 @@ class Admission:
         stamp = case.write.glass.before.grant
         if isinstance(stamp, Unreadable) and not case.write.dry_run:
             log.warning("stamp refused", object=str(case.write.target), reason=stamp.reason)
-            STAMPS_REFUSED.inc()
+            STAMPS_REJECTED.inc()
 
     def _count(self, case: Case, decision: Decision) -> None:
         if decision.grant is not None:
@@ -123,14 +123,16 @@ class Admission:
             self.reader.tally.note(decision.grant, case.write)
 
     def _publish(self, case: Case, decision: Decision) -> None:
-        event = render_event(decision, case) if self.herald is not None else None
-        if self.herald is not None and event is not None:
-            self.herald.tell(event)
+        event = render_event(decision, case) if self.event_publisher is not None else None
+        if self.event_publisher is not None and event is not None:
+            self.event_publisher.publish(event)
 
     async def _parent(self, request: Request, *, fresh: bool) -> Object:
-        """Return the object that a Scale scales, or raise `CannotTell`."""
+        """Return the object that a Scale scales, or raise `OwnerUndetermined`."""
         if self.parents is None:
-            raise CannotTell("whose object is scaled is not known: no access to the API server")
+            raise OwnerUndetermined(
+                "whose object is scaled is not known: no access to the API server"
+            )
         before = request.old_object or request.object or {}
         resource = request.resource
         found = self.parents.cached(resource, before)
@@ -143,7 +145,9 @@ class Admission:
                 None, self.parents.read, resource, scale.namespace, scale.name
             )
         except ApiServerError as error:
-            raise CannotTell(f"whose object is scaled could not be looked up: {error}") from error
+            raise OwnerUndetermined(
+                f"whose object is scaled could not be looked up: {error}"
+            ) from error
 
     async def _record(self, request: Request, case: Case, decision: Decision) -> dict[str, str]:
         """Store the write as it was decided; return what the audit log should witness."""

@@ -1,6 +1,6 @@
-"""The machine's clock, watched: grants end by it, and records carry it.
+"""The clock of the machine: the one source of time in a process, and a monitor for changes of it.
 
-What time it is, for everything in a process that goes by it: one answer, from one place.
+Grants end by this clock, and records contain it.
 """
 
 import asyncio
@@ -15,32 +15,32 @@ from webhook.metrics import CLOCK_JUMPS
 
 POLL_SECONDS: Final = 1.0
 JUMP_SECONDS: Final = 5.0
-"""More than a clock is slewed between two looks, less than anybody's time-to-live."""
+"""More than a clock is slewed between two checks, less than any time-to-live."""
 
 log = structlog.get_logger()
 
 
-class Clock:
-    """Compares the time of day with the time that has passed."""
+class ClockMonitor:
+    """Compares the time of day with the elapsed time, to detect that the clock was set."""
 
     def __init__(
         self,
         time_of_day: Callable[[], float] = time.time,
-        passed: Callable[[], float] = time.monotonic,
+        elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
         self._time_of_day = time_of_day
-        self._passed = passed
-        self._difference = time_of_day() - passed()
+        self._elapsed = elapsed
+        self._difference = time_of_day() - elapsed()
 
     async def follow(self) -> None:
-        """Look every second, for as long as the process lives."""
+        """Check every second, for as long as the process runs."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            self.look()
+            self.check()
 
-    def look(self) -> None:
-        """Say by how much the clock was set, if it was."""
-        difference = self._time_of_day() - self._passed()
+    def check(self) -> None:
+        """Log and count a change of the clock since the last check."""
+        difference = self._time_of_day() - self._elapsed()
         jump, self._difference = difference - self._difference, difference
         if abs(jump) > JUMP_SECONDS:
             log.warning("clock jumped", seconds=round(jump))
@@ -51,5 +51,5 @@ TimeSource: TypeAlias = Callable[[], datetime]
 
 
 def machine_time() -> datetime:
-    """Return what the machine's clock shows."""
+    """Return the time of the machine's clock."""
     return datetime.now(UTC)

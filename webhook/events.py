@@ -1,9 +1,9 @@
-"""Tells of grants and refusals, as Kubernetes Events, aside from the reviews.
+"""Publishes grants and denials as Kubernetes Events, asynchronously to the reviews.
 
-A review puts an Event into a bounded queue and goes on; a thread of the process writes it. Where
-that cannot keep up, or the API server is away, Events are dropped and counted: they are a courtesy,
-the ledger has everything. What happens again within some minutes is counted in the Event that tells
-of it already, as the API server's own components do.
+A review puts an Event into a bounded queue and continues; a thread of the process writes it. If the
+thread is too slow or the API server is unavailable, Events are dropped and counted: the ledger has
+everything, Events are additional. A repetition within some minutes is counted in the Event that
+already exists, as the API server's own components do.
 """
 
 import os
@@ -22,19 +22,19 @@ from glasswarden.cluster.client import ApiServerError, NotFound, Unreachable
 from glasswarden.kube.events import Event, Reporter, Series, manifest_of, name_of, series_of, url_of
 from webhook.metrics import EVENTS
 
-CONTROLLER: Final = "glasswarden.io/webhook"
+REPORTING_CONTROLLER: Final = "glasswarden.io/webhook"
 
 MOST_WAITING: Final = 500
-"""Events that wait to be written."""
+"""Events in the queue."""
 
 MOST_A_SECOND: Final = 10
-"""Events that a process writes: etcd keeps each of them for an hour."""
+"""Events that a process writes per second: etcd keeps each of them for an hour."""
 
 SERIES_SECONDS: Final = 360.0
-"""How long a series goes on after its last Event; client-go has the same."""
+"""Seconds until a series ends after its last Event, as in client-go."""
 
 SERIES_PAUSE: Final = 5.0
-"""A series that grows is written at most so often."""
+"""Seconds between two updates of a growing series."""
 
 TRIES: Final = 4
 FIRST_PAUSE: Final = 1.0
@@ -44,7 +44,7 @@ log = structlog.get_logger()
 
 
 class Sink(Protocol):
-    """Where Events are written to."""
+    """The API server, as a destination of Events."""
 
     def create(self, path: str, manifest: dict[str, Any]) -> object:
         """Create an object in the collection at *path*."""
@@ -54,19 +54,19 @@ class Sink(Protocol):
 
 
 @dataclass(slots=True)
-class _Told:
-    """An Event that has been written, and what has happened since."""
+class _PublishedEvent:
+    """An Event that was written, and its repetitions since."""
 
     name: str
     begun: datetime
     last: datetime
     due: float
-    """When it may be written again, by the monotonic clock."""
+    """When the series may be updated, by the monotonic clock."""
     count: int = 1
     written: int = 1
-    """How many of them the API server knows of."""
+    """How many of them were sent to the API server."""
 
-    def again(self, moment: datetime) -> None:
+    def count_recurrence(self, moment: datetime) -> None:
         self.count += 1
         self.last = moment
 
@@ -77,8 +77,8 @@ class _Told:
         return self.count == self.written and now >= self.due + SERIES_SECONDS
 
 
-class Herald:
-    """Writes Events from a thread of its own; `tell` never waits, and never fails."""
+class EventPublisher:
+    """Writes Events from its own thread; `publish` never blocks and never raises."""
 
     def __init__(
         self,
@@ -91,50 +91,52 @@ class Herald:
         self._closing = threading.Event()
         self._wait = wait or self._closing.wait
         self._waiting: queue.Queue[tuple[Event, datetime]] = queue.Queue(MOST_WAITING)
-        self._told: dict[Event, _Told] = {}
-        self._reporter = Reporter(CONTROLLER, f"{socket.gethostname()}-{os.getpid()}")
-        self._complaint = ""
+        self._published: dict[Event, _PublishedEvent] = {}
+        self._reporter = Reporter(REPORTING_CONTROLLER, f"{socket.gethostname()}-{os.getpid()}")
+        self._last_failure = ""
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to write; the thread ends with the process at the latest."""
-        self._thread = threading.Thread(target=self._run, name="herald", daemon=True)
+        """Start the thread; it ends with the process at the latest."""
+        self._thread = threading.Thread(target=self._run, name="event-publisher", daemon=True)
         self._thread.start()
 
-    def tell(self, event: Event) -> None:
-        """Have *event* written some time soon, or not at all."""
+    def publish(self, event: Event) -> None:
+        """Queue *event*; drop and count it if the queue is full."""
         try:
             self._waiting.put_nowait((event, datetime.now(UTC)))
         except queue.Full:
             EVENTS.labels("dropped").inc()
 
     def close(self) -> None:
-        """Write what waits, as far as a moment suffices."""
+        """Stop; wait at most a second for queued Events to be written."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join(CLOSING_SECONDS)
 
-    def work(self) -> None:
-        """Write a second's share of what waits, and of the series that have grown."""
+    def publish_waiting(self) -> None:
+        """Write as many queued Events and grown series as one second allows."""
         share = MOST_A_SECOND
         while share and not self._waiting.empty():
             event, moment = self._waiting.get_nowait()
-            if event in self._told:
-                self._told[event].again(moment)
+            if event in self._published:
+                self._published[event].count_recurrence(moment)
             else:
                 self._write(event, moment)
                 share -= 1
         now = self._clock()
-        self._told = {event: told for event, told in self._told.items() if not told.is_over(now)}
-        grown = [(event, told) for event, told in self._told.items() if told.is_due(now)]
-        for event, told in grown[:share]:
-            self._write_series(event, told)
+        self._published = {
+            event: known for event, known in self._published.items() if not known.is_over(now)
+        }
+        grown = [(event, known) for event, known in self._published.items() if known.is_due(now)]
+        for event, known in grown[:share]:
+            self._write_series(event, known)
 
     def _run(self) -> None:
         while not self._closing.is_set():
-            self.work()
+            self.publish_waiting()
             self._wait(1.0)
-        self.work()
+        self.publish_waiting()
 
     def _write(self, event: Event, moment: datetime) -> None:
         name = name_of(event, os.urandom(8).hex())
@@ -144,24 +146,26 @@ class Herald:
             self._sink.create(url_of(event), manifest)
 
         if self._try(write):
-            self._told[event] = _Told(name, moment, moment, self._clock() + SERIES_PAUSE)
+            self._published[event] = _PublishedEvent(
+                name, moment, moment, self._clock() + SERIES_PAUSE
+            )
 
-    def _write_series(self, event: Event, told: _Told) -> None:
-        series = Series(told.count, told.last)
+    def _write_series(self, event: Event, known: _PublishedEvent) -> None:
+        series = Series(known.count, known.last)
 
         def write() -> None:
             try:
-                self._sink.merge(url_of(event, told.name), series_of(series))
+                self._sink.merge(url_of(event, known.name), series_of(series))
             except NotFound:
-                # Somebody deleted it, or its hour is over.
-                manifest = manifest_of(event, told.name, self._reporter, told.begun, series)
+                # It was deleted, or it has expired.
+                manifest = manifest_of(event, known.name, self._reporter, known.begun, series)
                 self._sink.create(url_of(event), manifest)
 
         self._try(write)
-        told.written, told.due = told.count, self._clock() + SERIES_PAUSE
+        known.written, known.due = known.count, self._clock() + SERIES_PAUSE
 
     def _try(self, write: Callable[[], None]) -> bool:
-        """Write; wait for an API server that is away, but not for long. Tell whether it worked."""
+        """Write, with retries while the API server is unavailable; return whether it worked."""
         pause = FIRST_PAUSE
         for attempt in range(TRIES):
             try:
@@ -175,15 +179,15 @@ class Herald:
                 return self._fail(error)
             else:
                 EVENTS.labels("written").inc()
-                self._complaint = ""
+                self._last_failure = ""
                 return True
         return False
 
     def _fail(self, error: Exception) -> bool:
         EVENTS.labels("failed").inc()
         kind = type(error).__name__
-        if kind != self._complaint:
+        if kind != self._last_failure:
             reason = str(error) if isinstance(error, ApiServerError) else kind
-            log.warning("event not written", reason=reason)
-        self._complaint = kind
+            log.warning("event not published", reason=reason)
+        self._last_failure = kind
         return False

@@ -1,6 +1,6 @@
-"""What the webhook counts, over all of its processes.
+"""The metrics of the webhook, aggregated over all of its processes.
 
-No label grows without bound: names of people, objects and applications are in the ledger.
+No label grows without bound: names of users, objects and applications are in the ledger.
 """
 
 import atexit
@@ -17,11 +17,11 @@ _VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 _PREFIX: Final = "glasswarden-metrics-"
 
 
-def _share_figures() -> None:
-    """Make the folder that the processes share their figures in, until this process ends.
+def _share_metrics() -> None:
+    """Create the folder in which the processes share their metrics; remove it at exit.
 
-    prometheus_client looks for it at its first import; the processes that are forked later find the
-    same one, and leave it alone when they end.
+    prometheus_client reads the variable at its first import. Processes that are forked later use
+    the same folder and do not remove it when they end.
     """
     folder, maker = tempfile.mkdtemp(prefix=_PREFIX), os.getpid()
     os.environ[_VARIABLE] = folder
@@ -33,10 +33,10 @@ def _share_figures() -> None:
     atexit.register(remove)
 
 
-# A folder of that name belongs to a program that started us: its figures are not ours. What is
-# forked from here does not come by again.
+# A folder of that name belongs to the program that started this one; its metrics are separate.
+# Forked processes do not run this again.
 if Path(os.environ.get(_VARIABLE, _PREFIX)).name.startswith(_PREFIX):
-    _share_figures()
+    _share_metrics()
 
 from prometheus_client import (  # noqa: E402 - see above
     CONTENT_TYPE_LATEST,
@@ -59,84 +59,84 @@ _REGISTRY: Final = CollectorRegistry()
 
 REVIEWS: Final = Counter(
     "glasswarden_reviews_total",
-    "Reviews answered, by verdict, deciding clause and mode",
+    "Admission reviews answered, by verdict, deciding clause and mode",
     ["verdict", "clause", "mode"],
     registry=_REGISTRY,
 )
 GRANTS: Final = Counter(
     "glasswarden_grants_total",
-    "Writes that asked for, used or ended a grant, by what they did",
+    "Writes that requested, used or ended a grant, by act",
     ["act"],
     registry=_REGISTRY,
 )
 EVENTS: Final = Counter(
     "glasswarden_events_total",
-    "Kubernetes Events, by what became of them",
+    "Kubernetes Events, by outcome",
     ["outcome"],
     registry=_REGISTRY,
 )
-REFUSALS: Final = Counter(
+REJECTED_REQUESTS: Final = Counter(
     "glasswarden_refused_requests_total",
-    "Requests that were no review of the API server's, by HTTP status",
+    "Requests that were rejected, and reviews that could not be answered, by HTTP status",
     ["status"],
     registry=_REGISTRY,
 )
 HELD_WRITES: Final = Counter(
     "glasswarden_held_writes_total",
-    "Writes of reconcilers in which fields stayed as they were, under a grant",
+    "Writes of reconcilers in which fields were held under a grant",
     registry=_REGISTRY,
 )
 POLICY_RELOADS: Final = Counter(
     "glasswarden_policy_reloads_total",
-    "Times that the policy file changed, by whether it could be used",
+    "Changes of the policy file, by whether they were loaded or rejected",
     ["outcome"],
     registry=_REGISTRY,
 )
-POLICY_REFUSED: Final = Gauge(
+POLICY_REJECTED: Final = Gauge(
     "glasswarden_policy_refused",
-    "1 while the policy file as it is cannot be used, and earlier rules serve",
+    "1 while the current policy file is invalid and earlier rules are in force",
     registry=_REGISTRY,
     multiprocess_mode="livemax",
 )
-# With a label, though it has one value: without, the parent process, which serves nothing, would
-# say 0 from its start on, and be the earliest of all.
+# With a label, although it has only one value: without it, the parent process, which serves
+# nothing, would export 0, and that would be the earliest.
 CERTIFICATE_EXPIRY: Final = Gauge(
     "glasswarden_certificate_expiry_timestamp_seconds",
-    "When the certificate stops being valid: the earliest of all processes",
+    "Expiry of the served certificate: the earliest of all processes",
     ["certificate"],
     registry=_REGISTRY,
     multiprocess_mode="livemin",
 )
-# Likewise; a process that has no key at all says so with 0.
+# The same; a process without a key exports 0.
 GRANT_KEY: Final = Gauge(
     "glasswarden_grant_key_active_timestamp_seconds",
-    "Since when the key signs that grants are stamped with, 0 without one: the earliest of all",
+    "Start time of the key that signs stamps, 0 without a key: the earliest of all processes",
     ["key"],
     registry=_REGISTRY,
     multiprocess_mode="livemin",
 )
-STAMPS_REFUSED: Final = Counter(
+STAMPS_REJECTED: Final = Counter(
     "glasswarden_stamps_refused_total",
-    "Writes to objects that carry a stamp which no key verifies: it was revoked, or forged",
+    "Writes to objects with a stamp that no key verifies: a revoked key or a forged stamp",
     registry=_REGISTRY,
 )
 LATENCY: Final = Histogram(
     "glasswarden_review_seconds",
-    "Time from the whole request to its answer",
+    "Time from the complete request to its answer",
     registry=_REGISTRY,
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
 )
 
 COMMIT_SECONDS: Final = Histogram(
     "glasswarden_commit_seconds",
-    "Time until records were on a disk, by where they went",
+    "Time until records were on a disk, by store",
     ["store"],
     registry=_REGISTRY,
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
 )
 COMMITTED_RECORDS: Final = Histogram(
     "glasswarden_commit_records",
-    "Records that shared a commit",
+    "Number of records that shared a commit",
     registry=_REGISTRY,
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
 )
@@ -160,42 +160,42 @@ SPOOL_BYTES: Final = Gauge(
 )
 SPOOL_LIMIT: Final = Gauge(
     "glasswarden_spool_limit_bytes",
-    "Bytes that may wait in spools, of all processes together",
+    "Maximum number of bytes in spools, of all processes together",
     registry=_REGISTRY,
     multiprocess_mode="livesum",
 )
 SPOOL_AGE: Final = Gauge(
     "glasswarden_spool_oldest_seconds",
-    "Age of the oldest record that waits in a spool, when it was last looked at",
+    "Age of the oldest record in a spool, at the last change of the spool",
     registry=_REGISTRY,
     multiprocess_mode="livemax",
 )
 UNRECORDED: Final = Counter(
     "glasswarden_unrecorded_writes_total",
-    "Writes that could not be recorded at all, by what became of them",
+    "Writes that could not be recorded, by outcome",
     ["outcome"],
     registry=_REGISTRY,
 )
 CHAIN_SEQUENCE: Final = Gauge(
     "glasswarden_chain_head_sequence",
-    "Places that the chains of all processes have come to, added up",
+    "Sum of the last sequence numbers of the chains of all processes",
     registry=_REGISTRY,
     multiprocess_mode="livesum",
 )
 CHAIN_TIME: Final = Gauge(
     "glasswarden_chain_head_timestamp_seconds",
-    "When the youngest record of all processes' chains was made",
+    "Time of the newest record of the chains of all processes",
     registry=_REGISTRY,
     multiprocess_mode="livemax",
 )
 CLOCK_JUMPS: Final = Counter(
     "glasswarden_clock_jumps_total",
-    "Times that a process saw the machine's clock set by more than five seconds",
+    "Times that a process saw the clock change by more than five seconds",
     registry=_REGISTRY,
 )
 
 
-# A counter that begins with its first event hides that event from `increase`: each begins at 0.
+# A counter that starts with its first event hides that event from `increase`: each starts at 0.
 for _outcome in ("taken", "refused"):
     POLICY_RELOADS.labels(_outcome)
 for _outcome in ("allowed", "refused"):
@@ -205,15 +205,15 @@ for _outcome in ("written", "dropped", "failed"):
 for _act in Act:
     GRANTS.labels(_act)
 for _status in (400, 403, 413, 415, 500, 503):
-    REFUSALS.labels(_status)
+    REJECTED_REQUESTS.labels(_status)
 
 
 class _Clock(Collector):
-    """What the machine's clock shows when it is asked for: no process has to write it down."""
+    """Reads the clock when the metrics are collected, so that no process has to store it."""
 
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
-            "glasswarden_clock_timestamp_seconds", "What the webhook's clock shows", time.time()
+            "glasswarden_clock_timestamp_seconds", "Clock of the webhook", time.time()
         )
 
 
@@ -221,25 +221,25 @@ _REGISTRY.register(_Clock())
 
 
 @cache
-def commit_seconds(store: str) -> Histogram:
-    """Return the histogram of commits to *store*: finding it anew takes longer than observing."""
+def commit_seconds_of(store: str) -> Histogram:
+    """Return the histogram of commits to *store*; cached: the lookup is slower than observing."""
     return COMMIT_SECONDS.labels(store)
 
 
 @cache
-def reviews(verdict: str, clause: str, mode: str) -> Counter:
-    """Return the counter of such reviews: finding it anew takes longer than counting."""
+def reviews_counter_of(verdict: str, clause: str, mode: str) -> Counter:
+    """Return the counter of such reviews; cached: the lookup is slower than counting."""
     return REVIEWS.labels(verdict, clause, mode)
 
 
-def show_head(entry: Entry) -> None:
-    """Say how far this process's chain has come. No label names the chain: each start makes one."""
+def publish_head(entry: Entry) -> None:
+    """Publish the head of this process's chain, without a label: each start makes a new chain."""
     CHAIN_SEQUENCE.set(entry.sequence)
     CHAIN_TIME.set(entry.time.timestamp())
 
 
-def exposition() -> bytes:
-    """Return the figures of all processes, as Prometheus reads them."""
+def render_metrics() -> bytes:
+    """Return the metrics of all processes in the text format of Prometheus."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     registry.register(_Clock())
@@ -247,5 +247,5 @@ def exposition() -> bytes:
 
 
 def forget_process(pid: int) -> None:
-    """Drop what only a living process has to say."""
+    """Remove the gauges of a process that has ended."""
     mark_process_dead(pid)  # type: ignore[no-untyped-call]

@@ -16,7 +16,7 @@ import structlog
 
 from glasswarden.keys.ring import NoKey, Ring
 from glasswarden.kube.objects import Object, annotations_of, labels_of, metadata_of
-from glasswarden.kube.patch import json_patch
+from glasswarden.kube.patch import build_json_patch
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.rules import is_namespace
 from glasswarden.policy.breakglass.tokens import GrantRequest, Stamp, issue_request, issue_stamp
@@ -29,7 +29,7 @@ from webhook.clock import TimeSource, machine_time
 from webhook.context import Reader
 from webhook.metrics import HELD_WRITES
 from webhook.reloading import Rules
-from webhook.review import Request, parse_review, patched
+from webhook.review import Request, parse_review, render_patch_answer
 
 Edit: TypeAlias = dict[str, Any]
 """One operation of a JSON Patch (RFC 6902)."""
@@ -70,10 +70,10 @@ class Mutation:
             target = str(case.write.target)
             log.warning("nothing stamped", reason="there is no key", object=target)
             signed = {}
-        put_back = json_patch(request.object or {}, becomes)
+        put_back = build_json_patch(request.object or {}, becomes)
         if put_back and not case.write.dry_run:
             HELD_WRITES.inc()
-        return patched(request.uid, [*put_back, *patch_of(becomes, signed, case.write)])
+        return render_patch_answer(request.uid, [*put_back, *patch_of(becomes, signed, case.write)])
 
 
 def hold_of(request: Request, case: Case) -> Holding | None:

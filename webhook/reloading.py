@@ -16,7 +16,7 @@ from glasswarden.ledger.keys import make_keys
 from glasswarden.policy.policy import DEFAULT, Policy
 from glasswarden.policy_file import PolicyUnreadable, parse_policy, read_text
 from glasswarden.reloaded import Reloaded
-from webhook.metrics import GRANT_KEY, POLICY_REFUSED, POLICY_RELOADS
+from webhook.metrics import GRANT_KEY, POLICY_REJECTED, POLICY_RELOADS
 
 log = structlog.get_logger()
 
@@ -53,12 +53,12 @@ class Rules:
         self.policy = policy
         log.info("policy reloaded", digest=policy.digest)
         POLICY_RELOADS.labels("taken").inc()
-        POLICY_REFUSED.set(0)
+        POLICY_REJECTED.set(0)
 
     def _report(self, reason: str) -> None:
         log.warning("policy not reloaded", reason=reason, serving=self.policy.digest)
         POLICY_RELOADS.labels("refused").inc()
-        POLICY_REFUSED.set(1)
+        POLICY_REJECTED.set(1)
 
 
 PREFIX: Final = "grant"

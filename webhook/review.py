@@ -1,8 +1,7 @@
-"""The AdmissionReview: untrusted bytes in, typed values out, and an answer's bytes back.
+"""Parses an AdmissionReview from untrusted bytes, and renders the answer.
 
-Nothing here decides anything: `writes` makes a `Write` of what is read here.
-
-What is wrong with a caller's request, with the HTTP status that says so.
+Nothing here decides anything: `write_builder` makes a `Write` of the parsed request. A request that
+cannot be answered raises a `RequestRejected`, which has the HTTP status.
 """
 
 import base64
@@ -18,48 +17,48 @@ from glasswarden.policy.decision import Decision
 from glasswarden.policy.types import Operation
 
 
-class RequestRefused(Exception):
-    """A request that is no review we can answer. Refusing it never allows a write."""
+class RequestRejected(Exception):
+    """A request that cannot be answered as a review. Rejecting it never allows a write."""
 
     status = HTTPStatus.BAD_REQUEST
 
 
-class ReviewMalformed(RequestRefused):
-    """The body is no AdmissionReview of a version that we know."""
+class ReviewMalformed(RequestRejected):
+    """The body is not an AdmissionReview of a known version."""
 
 
-class BodyTooLarge(RequestRefused):
+class BodyTooLarge(RequestRejected):
     """The body is larger than any review that an API server sends."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
-class ContentTypeUnknown(RequestRefused):
-    """The body does not say that it is JSON."""
+class ContentTypeUnknown(RequestRejected):
+    """The content type is not JSON."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
-class CannotTell(RequestRefused):
-    """Whose object is written to could not be found out: the API server's failurePolicy decides."""
+class OwnerUndetermined(RequestRejected):
+    """The owner of the object could not be determined: the API server's failurePolicy decides."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
-class RecorderOverloaded(RequestRefused):
-    """More writes wait to be recorded than a process holds: the failurePolicy decides."""
+class RecorderOverloaded(RequestRejected):
+    """Too many writes wait to be recorded in this process: the failurePolicy decides."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
-class RecorderClosed(RequestRefused):
-    """The process is about to end and records nothing more: the failurePolicy decides."""
+class RecorderClosed(RequestRejected):
+    """The process is stopping and records nothing more: the failurePolicy decides."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
-class CallerGone(RequestRefused):
-    """The caller hung up before the whole body came; nobody reads the answer."""
+class CallerDisconnected(RequestRejected):
+    """The caller disconnected before the complete body arrived; nobody reads the answer."""
 
 
 class UserInfo(msgspec.Struct, frozen=True):
@@ -72,13 +71,13 @@ class UserInfo(msgspec.Struct, frozen=True):
 
 
 class Options(msgspec.Struct, frozen=True, rename="camel"):
-    """The options of the original request, as far as they say who writes."""
+    """The options of the original request, as far as they identify the writer."""
 
     field_manager: str = ""
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """What was written to, as it stands in a URL."""
+    """The resource that was written to, as in its URL."""
 
     group: str = ""
     version: str = ""
@@ -86,7 +85,7 @@ class Resource(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True, rename="camel"):
-    """What of an AdmissionRequest the guard goes by; the rest is passed over undecoded."""
+    """The fields of an AdmissionRequest that decisions use; others are ignored."""
 
     uid: str
     operation: Operation
@@ -100,69 +99,69 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Review(msgspec.Struct, frozen=True, rename="camel"):
-    """An AdmissionReview of the one version that the webhook is registered for."""
+    """An AdmissionReview of the version that the webhook is registered for."""
 
     api_version: Literal["admission.k8s.io/v1"]
     kind: Literal["AdmissionReview"]
     request: Request
 
 
-_NEEDED: Final = {
+_REQUIRED_FIELDS: Final = {
     Operation.CREATE: ("object",),
     Operation.UPDATE: ("object", "old_object"),
     Operation.DELETE: ("old_object",),
     Operation.CONNECT: ("object",),
 }
-"""What the API server always sends: without it, an update would look as if it changed nothing."""
+"""Fields that the API server always sends: an update without them would appear to be no change."""
 
 _decoder = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
 
 
 def parse_review(body: bytes) -> Request:
-    """Return the request inside *body*, or raise `ReviewMalformed` saying what is wrong with it."""
+    """Return the request inside *body*, or raise `ReviewMalformed` with the reason."""
     try:
-        request = msgspec.convert(_decoded(body), Review).request
+        request = msgspec.convert(_decode_json(body), Review).request
     except (ValueError, RecursionError) as error:
         raise ReviewMalformed(f"not an admission.k8s.io/v1 AdmissionReview: {error}") from error
-    for field in _NEEDED[request.operation]:
+    for field in _REQUIRED_FIELDS[request.operation]:
         if getattr(request, field) is None:
             name = "oldObject" if field == "old_object" else field
-            raise ReviewMalformed(f"the review of a {request.operation} holds no {name}")
+            raise ReviewMalformed(f"the review of a {request.operation} has no {name}")
     return request
 
 
-def _decoded(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the JSON in *body*; raise `ValueError` where it is none, or names a key twice.
+def _decode_json(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the JSON in *body*; raise `ValueError` if it is not JSON or repeats a key.
 
-    Of two equal keys one reader takes the first and another the last: a review that means two
-    things is no review. Decoding drops one of them, so what encodes to the same bytes has none;
-    only what is spelled in yet another way is looked at key by key, which takes far longer.
+    If a key is repeated, some readers use the first value and others the last, so the review would
+    be ambiguous. Decoding drops one of them; a body that encodes to the same bytes therefore
+    repeats no key. Only other spellings are checked key by key, which is much slower.
     """
     value = _decoder.decode(body)
     encoded = _encoder.encode(value)
-    if encoded not in (body, body[:-1]) and encoded != _as_we_spell(body):
-        json.loads(body, object_pairs_hook=_without_repeats)
+    if encoded not in (body, body[:-1]) and encoded != _normalize_spelling(body):
+        json.loads(body, object_pairs_hook=_reject_repeated_keys)
     return value
 
 
-def _as_we_spell(body: bytes) -> bytes:
-    """Return *body* without the ways of Go's encoder: a last line feed, and no `<`, `>` or `&`."""
+def _normalize_spelling(body: bytes) -> bytes:
+    """Return *body* without the escapes of Go's encoder (`<`, `>`, `&`) and its last line feed."""
     for escaped, plain in ((rb"\u003c", b"<"), (rb"\u003e", b">"), (rb"\u0026", b"&")):
         body = body.replace(escaped, plain)
     return body.rstrip(b"\n")
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> None:
+def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
     if len(pairs) != len({key for key, _ in pairs}):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("an object has the same key twice")
 
 
 _FORBIDDEN: Final = {"code": HTTPStatus.FORBIDDEN, "reason": "Forbidden"}
 _UNAVAILABLE: Final = {"code": HTTPStatus.SERVICE_UNAVAILABLE, "reason": "ServiceUnavailable"}
 
 
-def answer(
+def render_answer(
     uid: str,
     decision: Decision,
     audit: dict[str, str],
@@ -183,19 +182,19 @@ def answer(
         response["warnings"] = warnings
     if audit:
         response["auditAnnotations"] = audit
-    return _as_review(response)
+    return _encode_review(response)
 
 
-def patched(uid: str, patch: list[dict[str, Any]]) -> bytes:
-    """Return the AdmissionReview that allows a write, with *patch* (RFC 6902) made to it."""
+def render_patch_answer(uid: str, patch: list[dict[str, Any]]) -> bytes:
+    """Return the AdmissionReview that allows a write and applies *patch* (RFC 6902) to it."""
     response: dict[str, Any] = {"uid": uid, "allowed": True}
     if patch:
         response["patchType"] = "JSONPatch"
         response["patch"] = base64.b64encode(_encoder.encode(patch)).decode()
-    return _as_review(response)
+    return _encode_review(response)
 
 
-def _as_review(response: dict[str, Any]) -> bytes:
+def _encode_review(response: dict[str, Any]) -> bytes:
     return _encoder.encode(
         {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
     )

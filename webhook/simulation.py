@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from glasswarden.audit.event import COMPLETE, Event, Reference
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
-from glasswarden.kube.managed_fields import entries_of, owned_paths
+from glasswarden.kube.managed_fields import entries_of, owned_paths_of
 from glasswarden.kube.objects import Object
 from glasswarden.policy.case import Case, is_by_reconciler, is_guarded
 from glasswarden.policy.decide import decide
@@ -154,7 +154,7 @@ def _infer_changes(event: Event, new: Object) -> tuple[Change, ...]:
     # What stands there does not matter, that something does: a change of nothing covers anything.
     return tuple(
         Change(path, ABSENT, None, latest.manager, latest.operation)
-        for path in owned_paths(latest.fields)
+        for path in owned_paths_of(latest.fields)
     )
 
 

@@ -3,10 +3,10 @@
 from typing import Final
 
 from glasswarden.keys.ring import Ring
-from glasswarden.kube.diff import Change, changes
+from glasswarden.kube.diff import Change, find_changes
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.engines.registry import BY_NAME, owner_of
-from glasswarden.kube.hold import scaled_against_owner
+from glasswarden.kube.hold import find_paths_scaled_against_owner
 from glasswarden.kube.objects import (
     Object,
     annotations_of,
@@ -116,7 +116,7 @@ def _changes(request: Request, manager: str) -> tuple[Change, ...]:
     if request.old_object is None or request.object is None:
         return ()
     old, new = without_notes(request.old_object), without_notes(request.object)
-    found = tuple(changes(old, new, subresource=request.sub_resource, manager=manager))
+    found = tuple(find_changes(old, new, subresource=request.sub_resource, manager=manager))
     for change in found:
         if any(is_nested_beyond(value, DEEPEST_VALUE) for value in (change.old, change.new)):
             raise ReviewMalformed(f"a changed value has more than {DEEPEST_VALUE} levels")
@@ -150,7 +150,7 @@ def _is_scaled(request: Request, around: Notes) -> bool:
     stamp, old = around.valid_stamp(), request.old_object
     if request.operation is not Operation.DELETE or stamp is None or old is None:
         return False
-    return bool(scaled_against_owner(old, stamp.start))
+    return bool(find_paths_scaled_against_owner(old, stamp.start))
 
 
 def _actor(user: UserInfo) -> Actor:

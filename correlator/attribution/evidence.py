@@ -28,7 +28,7 @@ import msgspec
 from correlator.attribution.context import SCALE, Drifted
 from glasswarden.kube.compare import ABSENT, Value, value_after
 from glasswarden.kube.diff import Change
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.managed_fields import Entry
 from glasswarden.kube.patch import ChangeMismatch, apply_changes
 from glasswarden.kube.paths import REPLICAS, ROOT, Key, Path, Step, parse_path, path_of
@@ -85,7 +85,7 @@ def is_same_value(one: Value, other: Value) -> bool:
     """Return whether the two are the same value, or both none."""
     if one is ABSENT or other is ABSENT:
         return one is other
-    return identical(one, other)
+    return is_identical(one, other)
 
 
 def _compare_containing(

@@ -26,7 +26,7 @@ from correlator.audit.writes import (
 )
 from glasswarden.audit.event import COMPLETE, Event, Reference, failed_open_webhooks_of, records_in
 from glasswarden.kube.compare import Value, value_at
-from glasswarden.kube.diff import Change, changes
+from glasswarden.kube.diff import Change, find_changes
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.paths import REPLICAS, ROOT, Path
 from glasswarden.policy.case import Case
@@ -183,7 +183,7 @@ def _replicas_of(event: Event) -> Value:
 def _find_change(before: Object | None, after: Object | None) -> GuardChange | None:
     if before is None or after is None:
         return GuardChange("changed it", ROOT)
-    changed = tuple(changes(before, after))
+    changed = tuple(find_changes(before, after))
     if not changed:
         return None
     fields = [str(change.path) for change in changed[:_MOST_FIELDS]]

@@ -8,10 +8,10 @@ from typing import Final
 from correlator.attribution.context import SCALE, Act, AuditedWrite, Way
 from glasswarden.audit.event import COMPLETE, Event, Reference, records_in
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.diff import Change, without_noise
+from glasswarden.kube.diff import Change, remove_noise
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.engines.registry import owner_of
-from glasswarden.kube.managed_fields import entries_of, owned_paths
+from glasswarden.kube.managed_fields import entries_of, owned_paths_of
 from glasswarden.kube.objects import Object, Ref, has_controller, labels_of, metadata_of, ref_of
 from glasswarden.kube.paths import REPLICAS, Key, Path
 from glasswarden.policy.policy import Policy
@@ -158,7 +158,7 @@ def _changes_of(event: Event) -> Iterator[Change]:
     begin = event.request_received_timestamp.replace(microsecond=0)
     for entry in entries_of(event.response_body()):
         if entry.manager == event.manager and _is_within(entry.time, begin, event.stage_timestamp):
-            for path in owned_paths(entry.fields):
+            for path in owned_paths_of(entry.fields):
                 if not _is_noise(path):
                     yield Change(path, ABSENT, None, entry.manager, entry.operation)
 
@@ -173,7 +173,7 @@ def _is_within(time: str, begin: datetime, end: datetime) -> bool:
 def _is_noise(path: Path) -> bool:
     match path.steps:
         case (Key("metadata"), Key("annotations"), Key(name)):
-            return not without_noise({"metadata": {"annotations": {name: ""}}})
+            return not remove_noise({"metadata": {"annotations": {name: ""}}})
         case (Key("metadata"), Key(name)):
             return name in {"annotations", "labels"}  # the map itself, beside what is in it
         case (Key("status"), *_):

@@ -32,9 +32,9 @@ from correlator.backport.yaml_text import (
 )
 from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.paths import Index, Key, Member, Order, Select, Step
-from glasswarden.kube.schema import identity_of, wanted_by
+from glasswarden.kube.schema import identity_of, target_of
 
 Location: TypeAlias = tuple[str | int, ...]
 """The way to a value: keys of maps and positions in lists."""
@@ -68,7 +68,7 @@ def rewrite_document(text: str, index: int, value: Any) -> str:  # noqa: ANN401 
 
 def _has_value(text: str, index: int, value: Any) -> bool:  # noqa: ANN401 - any JSON value
     try:
-        return identical(value_of(_piece_at(text, index)), value)
+        return is_identical(value_of(_piece_at(text, index)), value)
     except CannotEdit:
         return False
 
@@ -85,7 +85,7 @@ _Edit: TypeAlias = Callable[["_Document"], str]
 
 def _plan_edits(old: Any, new: Any, at: Location) -> Iterator[_Edit]:  # noqa: ANN401 - JSON values
     """Yield the smallest edits that lead from *old* to *new*, each on what those before it left."""
-    if identical(old, new):
+    if is_identical(old, new):
         return
     if isinstance(old, dict) and isinstance(new, dict) and old and new:
         yield from _plan_map_edits(old, new, at)
@@ -509,7 +509,7 @@ def _place_of(items: list[Any], step: Select | Member | Index, live: Value) -> i
     """Return where the new item goes: behind the one that it follows in the live list."""
     if isinstance(step, Index) or not isinstance(live, list):
         return len(items)
-    keys, _ = wanted_by(step)
+    keys, _ = target_of(step)
     there = _position_of(live, step)
     for before in reversed(live[: there or 0]):
         identity = identity_of(before, keys)
@@ -530,7 +530,7 @@ def _key_in(value: Value, step: Step) -> str | int | None:
 def _position_of(items: list[Any], step: Select | Member | Index) -> int | None:
     if isinstance(step, Index):
         return step.index if step.index < len(items) else None
-    keys, identity = wanted_by(step)
+    keys, identity = target_of(step)
     for position, item in enumerate(items):
         if identity_of(_complete(item, keys), keys) == identity:
             return position

@@ -22,7 +22,7 @@ from correlator.backport.model import Candidate, Candidates, Rejected, Tree, Wan
 from correlator.backport.yaml_text import pieces_of
 from correlator.declared.yaml_values import scalar_of
 from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import Index, Key
 
@@ -179,8 +179,8 @@ def _passes_on(value: Any, around: Value, name: str | int, step: object) -> bool
     if not value:
         return isinstance(step, Key) and step.name == name
     if isinstance(value, dict) and isinstance(around, dict):
-        return all(key in around and identical(each, around[key]) for key, each in value.items())
-    return isinstance(around, list) and identical(value, around)
+        return all(key in around and is_identical(each, around[key]) for key, each in value.items())
+    return isinstance(around, list) and is_identical(value, around)
 
 
 def _edit_layers(

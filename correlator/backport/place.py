@@ -25,7 +25,7 @@ from correlator.backport.model import (
 from correlator.backport.plain import SUFFIXES, find_plain_candidates
 from correlator.declared.errors import DeclaredUnreadable
 from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.objects import Object, Ref, ref_of
 
 Render: TypeAlias = Callable[[Tree], Sequence[Object]]
@@ -223,7 +223,7 @@ def _check(before: Rendered, after: Rendered, wanted: Wanted, everything: Sequen
         if old is None or new is None:
             if not any(each.is_deletion for each in about):
                 raise CannotPlace(f"it would also add or remove {key[1]} {key[3]}")
-        elif not identical(
+        elif not is_identical(
             _strip_fields(old, about), _strip_fields(new, about)
         ) or not _has_only_wanted(old, new, about):
             raise CannotPlace(f"it would also change other fields of {key[1]} {key[3]}")
@@ -293,4 +293,4 @@ def _is_named(ref: Ref, key: tuple[str, str, str, str]) -> bool:
 def _is_same(one: Value, other: Value) -> bool:
     if one is ABSENT or other is ABSENT:
         return one is other
-    return identical(one, other)
+    return is_identical(one, other)

@@ -7,7 +7,7 @@ another manager replaced as a whole. Elsewhere they have no manager and are neve
 from typing import Any, Final, NamedTuple
 
 from glasswarden.kube.compare import Value
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.paths import Key, Path, Select
 from glasswarden.kube.patterns import PathPattern, parse_pattern
 
@@ -187,7 +187,7 @@ def _is_filled_in(path: Path, value: Value, kind: str) -> bool:
     return any(
         (not each.kinds or kind in each.kinds)
         and each.pattern.matches(path)
-        and any(identical(value, other) for other in each.values)
+        and any(is_identical(value, other) for other in each.values)
         for name in names
         for each in _DEFAULTS.get(name, ())
     )

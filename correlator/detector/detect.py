@@ -23,7 +23,7 @@ from correlator.detector.leaves import (
 from correlator.detector.managers import Managers, Party, managers_for
 from correlator.finding import Finding, latest_of, parse_time
 from glasswarden.kube.compare import ABSENT, Value, value_after, value_at
-from glasswarden.kube.diff import without_noise
+from glasswarden.kube.diff import remove_noise
 from glasswarden.kube.engines.registry import ENGINES, owner_of
 from glasswarden.kube.managed_fields import (
     Entry,
@@ -31,11 +31,11 @@ from glasswarden.kube.managed_fields import (
     child_of,
     entries_of,
     owners_at,
-    without_fields,
+    remove_fields,
 )
 from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of, ref_of
 from glasswarden.kube.paths import ROOT, Index, Key, Member, Path, Select, path_of
-from glasswarden.kube.schema import identity_of, shape_of, wanted_by
+from glasswarden.kube.schema import identity_of, shape_of, target_of
 from glasswarden.policy.breakglass.annotations import without_notes
 from glasswarden.policy.policy import Policy
 
@@ -47,7 +47,7 @@ def normalize_manifest(manifest: Object, ref: Ref) -> Object:
 
     Nothing is taken away that could be drift; what cannot be understood stays as it is.
     """
-    meant = _strip_namespace(without_noise(manifest))
+    meant = _strip_namespace(remove_noise(manifest))
     if ref.group or ref.kind not in _BYTES:
         return meant
     if ref.kind == "Secret" and isinstance(meant.get("stringData"), dict):
@@ -109,7 +109,7 @@ def number_items(path: Path, live: Object) -> Path | None:
 
 
 def _number(items: Any, step: Select | Member) -> int | None:  # noqa: ANN401 - any JSON value
-    keys, identity = wanted_by(step)
+    keys, identity = target_of(step)
     listed = enumerate(items if isinstance(items, list) else ())
     return next((index for index, item in listed if identity_of(item, keys) == identity), None)
 
@@ -155,17 +155,17 @@ class Detector:
         subject = _Subject(
             ref,
             normalize_manifest(declared.manifest, ref),
-            without_noise(without_notes(live)),
+            remove_noise(without_notes(live)),
             entries_of(live),
             managers_for(owner, self.policy),
             last_applied_of(live),
             self.policy.mark_keys,
         )
-        entries = tuple(map(without_fields, subject.entries))
+        entries = tuple(map(remove_fields, subject.entries))
         found = [
             Finding(
                 ref, path, was, now, since, SOURCE, self.revision, owner,
-                tuple(map(without_fields, holders)), entries, declared.origin,
+                tuple(map(remove_fields, holders)), entries, declared.origin,
                 generation=generation_of(live),
             )
             for path, was, now, holders, since in subject.find_differences(metadata_of(live))

@@ -14,15 +14,15 @@ import msgspec
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.empty_values import MAPS, POINTERS
 from glasswarden.kube.equality import (
-    identical,
-    same_int_or_string,
-    same_quantity,
-    same_scalar,
-    surely_equal,
+    is_identical,
+    is_same_int_or_string,
+    is_same_quantity,
+    is_same_scalar,
+    is_surely_equal,
 )
-from glasswarden.kube.managed_fields import Hints, hints_below, items_by
+from glasswarden.kube.managed_fields import Hints, hints_below, items_from_hints
 from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step
-from glasswarden.kube.schema import Keyed, Keys, Shape, identified, identity_of, step_to
+from glasswarden.kube.schema import KeyedItems, Keys, Shape, identity_of, index_by_identity, step_to
 
 _KEY_DEFAULTS: Final = {"protocol": "TCP"}
 """Merge keys that the API server fills in, so that a manifest may leave them out."""
@@ -94,13 +94,15 @@ def _is_same(place: _FieldPair) -> bool:
     if live is ABSENT or live is None:
         return place.forgets and declares_nothing(declared)
     match place.shape.meaning:
-        case "quantity" if same_quantity(declared, live):
+        case "quantity" if is_same_quantity(declared, live):
             return True
-        case "int-or-string" if same_int_or_string(declared, live):
+        case "int-or-string" if is_same_int_or_string(declared, live):
             return True
     if isinstance(declared, dict | list):
-        return surely_equal(declared, live) and (place.shape.typed or identical(declared, live))
-    return not isinstance(live, dict | list) and same_scalar(declared, live)
+        return is_surely_equal(declared, live) and (
+            place.shape.typed or is_identical(declared, live)
+        )
+    return not isinstance(live, dict | list) and is_same_scalar(declared, live)
 
 
 def _split(place: _FieldPair) -> list[_FieldPair] | None:
@@ -123,8 +125,8 @@ def _pair_fields(place: _FieldPair) -> list[_FieldPair]:
 
 
 def _pair_items(place: _FieldPair) -> list[_FieldPair] | None:
-    match place.shape.items or items_by(place.hints):
-        case Keyed(keys=keys):
+    match place.shape.items or items_from_hints(place.hints):
+        case KeyedItems(keys=keys):
             return _pair_by_keys(place, keys)
         case "set":
             return _pair_by_value(place)
@@ -154,7 +156,7 @@ class Lookup:
     def __init__(self, items: list[Any], keys: Keys) -> None:
         self._keys = keys
         self._items = [_complete(item) for item in items]
-        self._index = identified(self._items, keys)
+        self._index = index_by_identity(self._items, keys)
 
     @property
     def is_able(self) -> bool:
@@ -204,7 +206,7 @@ def _pair_by_value(place: _FieldPair) -> list[_FieldPair] | None:
     return [
         _new_pair(place, Member(item), item, ABSENT)
         for item in place.declared
-        if not any(same_scalar(item, other) for other in place.live)
+        if not any(is_same_scalar(item, other) for other in place.live)
     ]
 
 

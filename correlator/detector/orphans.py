@@ -10,7 +10,7 @@ from typing import Final
 from correlator.detector.detect import SOURCE
 from correlator.finding import Finding
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.diff import without_noise
+from glasswarden.kube.diff import remove_noise
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.engines.registry import ENGINES
 from glasswarden.kube.objects import Object, metadata_of, ref_of
@@ -41,7 +41,7 @@ class PrunePlan:
 
 def new_orphan(live: Object, owner: Owner, revision: str) -> Finding:
     """Return the finding that *live*, an object or its metadata, is one too many."""
-    kept = without_noise(live).get("metadata", {})
+    kept = remove_noise(live).get("metadata", {})
     if deleted := metadata_of(live).get("deletionTimestamp"):
         kept = {**kept, "deletionTimestamp": deleted}
     return Finding(ref_of(live), ROOT, ABSENT, {"metadata": kept}, None, SOURCE, revision, owner)

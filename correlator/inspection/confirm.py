@@ -15,7 +15,7 @@ from correlator.live.cluster import ClusterLive, reason_of
 from correlator.live.source import Kind
 from glasswarden.cluster.client import ApiServer, ApiServerError
 from glasswarden.kube.compare import ABSENT, Value, value_at
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.objects import Object
 
 _ANYBODY: Final = "glasswarden-drift"
@@ -63,4 +63,4 @@ def _is_as_applied(finding: Finding, would_be: Object) -> bool:
 def _same(one: Value, other: Value) -> bool:
     if one is ABSENT or other is ABSENT:
         return one is other
-    return identical(one, other)
+    return is_identical(one, other)

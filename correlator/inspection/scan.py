@@ -24,7 +24,7 @@ from correlator.sources.reconcilers import Reconcilers, read_reconcilers
 from glasswarden.kube.compare import ABSENT, value_at
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.engines.registry import owner_of
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.managed_fields import entries_of
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.paths import ROOT, are_nested
@@ -205,7 +205,7 @@ class Scan:
         if finding.declared is not ABSENT or shape_of(finding.ref).typed:
             return False
         default = self.live.default_at(kind, finding.field)
-        return default is not ABSENT and identical(default, finding.live)
+        return default is not ABSENT and is_identical(default, finding.live)
 
     def _index(self) -> None:
         """Sort what is declared by kind and place."""

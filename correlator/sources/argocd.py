@@ -16,9 +16,9 @@ from typing import Any, Final
 from correlator.finding import Finding, Incomplete, latest_of, parse_time
 from correlator.sources.grace_period import AT_WORK, COMPARED
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.diff import changes, without_noise
+from glasswarden.kube.diff import find_changes, remove_noise
 from glasswarden.kube.engines.engine import Owner
-from glasswarden.kube.managed_fields import entries_of, owners_at, without_fields
+from glasswarden.kube.managed_fields import entries_of, owners_at, remove_fields
 from glasswarden.kube.objects import Object, Ref, annotations_of, generation_of, ref_of
 from glasswarden.kube.paths import ROOT, Path, Select, path_of
 
@@ -104,9 +104,9 @@ def findings_in(item: Mapping[str, Any], owner: Owner) -> Iterator[Finding | Inc
     if live is None and target is None:
         return
     if live is None:
-        yield _of_object(_ref(item, target or {}), without_noise(target or {}), ABSENT, owner)
+        yield _of_object(_ref(item, target or {}), remove_noise(target or {}), ABSENT, owner)
     elif target is None:
-        metadata = {"metadata": without_noise(live).get("metadata", {})}
+        metadata = {"metadata": remove_noise(live).get("metadata", {})}
         yield _of_object(_ref(item, live), ABSENT, metadata, owner)
     elif wanted is not None:
         yield from _fields(_state(item, "liveState") or live, live, wanted, owner)
@@ -114,7 +114,7 @@ def findings_in(item: Mapping[str, Any], owner: Owner) -> Iterator[Finding | Inc
 
 def _fields(live: Object, normalised: Object, wanted: Object, owner: Owner) -> Iterator[Finding]:
     entries = entries_of(live)
-    for change in changes(normalised, wanted):
+    for change in find_changes(normalised, wanted):
         holders = owners_at(entries, change.path) if change.old is not ABSENT else ()
         yield Finding(
             ref_of(live),
@@ -124,8 +124,8 @@ def _fields(live: Object, normalised: Object, wanted: Object, owner: Owner) -> I
             latest_of(holders),
             API_SOURCE,
             owner=owner,
-            holders=tuple(map(without_fields, holders)),
-            entries=tuple(map(without_fields, entries)),
+            holders=tuple(map(remove_fields, holders)),
+            entries=tuple(map(remove_fields, entries)),
             generation=generation_of(live),
         )
 

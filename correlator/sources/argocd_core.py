@@ -17,7 +17,7 @@ from correlator.finding import UNKNOWN, Finding, Incomplete, Result
 from correlator.live.source import Kind, KindUnavailable, KindUnknown, Live
 from correlator.sources.argocd_api import LOOKED_FOR, Asked, Destination, is_meant, none_meant
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.diff import without_noise
+from glasswarden.kube.diff import remove_noise
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.engines.registry import reconciler_of
 from glasswarden.kube.objects import Object, Ref, ref_of
@@ -136,7 +136,7 @@ class _Reading:
             if not resource.requires_pruning:
                 yield _finding(resource.ref, UNKNOWN, ABSENT, owner, revision)
         elif resource.requires_pruning:
-            metadata = {"metadata": without_noise(live).get("metadata", {})}
+            metadata = {"metadata": remove_noise(live).get("metadata", {})}
             yield _finding(ref_of(live), ABSENT, metadata, owner, revision)
         else:
             yield from self._fields(live, owner, revision)

@@ -20,10 +20,17 @@ from typing import Final
 from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from correlator.finding import HIDDEN, PART, UNKNOWN, Finding, Incomplete, Result
 from glasswarden.kube.compare import ABSENT, Value
-from glasswarden.kube.diff import without_noise
+from glasswarden.kube.diff import remove_noise
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, Index, Key, Order, Path, Select
-from glasswarden.kube.schema import Keyed, Shape, builtin_kind, identified, shape_of, step_to
+from glasswarden.kube.schema import (
+    KeyedItems,
+    Shape,
+    find_builtin_kind,
+    index_by_identity,
+    shape_of,
+    step_to,
+)
 
 _MAPS: Final = frozenset(
     {
@@ -43,7 +50,7 @@ def parse_dotted(text: str, shape: Shape) -> tuple[Path, Shape]:
         if isinstance(path.step, Key) and path.step.name in _MAPS:
             return path / Key(".".join(words)), shape.at(".".join(words))
         word, *words = words
-        if isinstance(shape.items, Keyed):
+        if isinstance(shape.items, KeyedItems):
             word, words = _item(word, words)
             path, shape = path / _step(word, shape.items), shape.item
         elif word.isdigit():
@@ -74,7 +81,7 @@ def _is_field(word: str) -> bool:
     return word[:1].islower() and word.isalnum()
 
 
-def _step(word: str, items: Keyed) -> Index | Select:
+def _step(word: str, items: KeyedItems) -> Index | Select:
     if word.isdigit():
         return Index(int(word))
     name = items.keys[0] if len(items.keys) == 1 else "name"
@@ -162,7 +169,7 @@ def _sections(text: str) -> Iterator[_Section]:
         if found := _OBJECT.match(line):
             if section is not None:
                 yield section
-            group, version = builtin_kind(found["kind"]) or ("", "")
+            group, version = find_builtin_kind(found["kind"]) or ("", "")
             ref = Ref(group, version, found["kind"], found["namespace"] or "", found["name"])
             section = _Section(ref, found["what"])
         elif section is not None and not line.startswith((_FAILED, "► ")):
@@ -224,9 +231,9 @@ def _entries(path: Path, shape: Shape, value: Value, of: str) -> Iterator[tuple[
     if of == "map" and isinstance(value, dict):
         yield from ((path / Key(str(name)), each) for name, each in value.items())
         return
-    keys = shape.items.keys if isinstance(shape.items, Keyed) else ()
+    keys = shape.items.keys if isinstance(shape.items, KeyedItems) else ()
     is_known = keys or shape.items == "set"
-    if isinstance(value, list) and is_known and identified(value, keys) is not None:
+    if isinstance(value, list) and is_known and index_by_identity(value, keys) is not None:
         yield from ((path / step_to(each, keys), each) for each in value)
     else:
         yield path, PART + str(value)
@@ -259,4 +266,4 @@ def _is_noise(path: Path) -> bool:
     if not isinstance(first, Key):
         return False
     second = rest[0].name if rest and isinstance(rest[0], Key) else ""
-    return not without_noise({first.name: {second: {}}}).get(first.name)
+    return not remove_noise({first.name: {second: {}}}).get(first.name)

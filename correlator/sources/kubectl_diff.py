@@ -14,7 +14,7 @@ from typing import Final
 from correlator.declared.yaml_values import YamlInvalid, parse_yaml
 from correlator.finding import Finding, Incomplete, Result
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.diff import changes, without_noise
+from glasswarden.kube.diff import find_changes, remove_noise
 from glasswarden.kube.objects import Object, Ref, ref_of
 from glasswarden.kube.paths import ROOT
 
@@ -175,12 +175,12 @@ def _findings(section: _Section, source: str) -> Iterator[Finding]:
     live, declared = _object(section, section.live), _object(section, section.declared)
     if live and declared:
         ref = ref_of(live)
-        for change in changes(live, declared):
+        for change in find_changes(live, declared):
             yield Finding(ref, change.path, change.new, change.old, None, source)
     elif declared and not section.live:
-        yield Finding(ref_of(declared), ROOT, without_noise(declared), ABSENT, None, source)
+        yield Finding(ref_of(declared), ROOT, remove_noise(declared), ABSENT, None, source)
     elif live and not section.declared:
-        metadata = without_noise(live).get("metadata", {})
+        metadata = remove_noise(live).get("metadata", {})
         yield Finding(ref_of(live), ROOT, ABSENT, {"metadata": metadata}, None, source)
     elif section.added or section.removed:
         added, removed = "\n".join(section.added), "\n".join(section.removed)

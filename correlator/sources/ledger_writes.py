@@ -30,7 +30,7 @@ from correlator.attribution.evidence import RESOLUTION, Agreement, compare_chang
 from correlator.detector.managers import Managers, Party, managers_for
 from correlator.finding import UNKNOWN, Finding, Hidden, Incomplete, parse_time
 from glasswarden.kube.compare import ABSENT, Value, value_at
-from glasswarden.kube.diff import Change, without_noise
+from glasswarden.kube.diff import Change, remove_noise
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.engines.registry import owner_of
 from glasswarden.kube.managed_fields import (
@@ -39,15 +39,15 @@ from glasswarden.kube.managed_fields import (
     child_of,
     entries_of,
     hints_below,
-    items_by,
-    owned_paths,
+    items_from_hints,
+    owned_paths_of,
     owners_at,
-    without_fields,
+    remove_fields,
 )
 from glasswarden.kube.objects import Object, Ref, generation_of, metadata_of, ref_of
 from glasswarden.kube.patch import ChangeMismatch, apply_changes
 from glasswarden.kube.paths import REPLICAS, ROOT, Key, Order, Path, Step, parse_path, path_of
-from glasswarden.kube.schema import Items, Keyed, identified, shape_of, step_to
+from glasswarden.kube.schema import Items, KeyedItems, index_by_identity, shape_of, step_to
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import Attempt, ChangedField
 from glasswarden.ledger.writes import RETRY_WINDOW
@@ -147,14 +147,14 @@ def _parts(
         yield from ((path / Key(name), each) for name, each in value.items())
     elif isinstance(value, list):
         match _items_at(path, ref, entries):
-            case Keyed(keys=keys):
+            case KeyedItems(keys=keys):
                 yield from _items(path, value, keys)
             case "set":
                 yield from _items(path, value, ())
 
 
 def _items(path: Path, value: list[Value], keys: tuple[str, ...]) -> Iterator[tuple[Path, Value]]:
-    if identified(value, keys) is not None:
+    if index_by_identity(value, keys) is not None:
         yield from ((path / step_to(item, keys), item) for item in value)
 
 
@@ -163,7 +163,7 @@ def _items_at(path: Path, ref: Ref, entries: tuple[Entry, ...]) -> Items | None:
     shape, hints = shape_of(ref), tuple(entry.fields for entry in entries)
     for step in path.steps:
         shape, hints = shape.below(step), hints_below(hints, step)
-    return shape.items or items_by(hints)
+    return shape.items or items_from_hints(hints)
 
 
 SOURCE: Final = "ledger"
@@ -200,7 +200,7 @@ class DirectWrites:
         self._generation = generation_of(live)
         self._entries = entries_of(live)
         self._owner = owner_of(live, rules.policy.engines)
-        self._live = self._before = without_noise(live)
+        self._live = self._before = remove_noise(live)
         self._standing: dict[_Steps, Attempt] = {}
         """The fields that direct writes still stand in, each with the newest of those."""
         self._untold: set[_Steps] = set()
@@ -268,8 +268,8 @@ class DirectWrites:
             attempt.time,
             SOURCE,
             owner=self._owner,
-            holders=tuple(map(without_fields, holders)),
-            entries=tuple(map(without_fields, self._entries)),
+            holders=tuple(map(remove_fields, holders)),
+            entries=tuple(map(remove_fields, self._entries)),
             generation=self._generation,
         )
 
@@ -296,7 +296,7 @@ class DirectWrites:
         if attempt.subresource != "scale" or value_at(self._live, REPLICAS) is not ABSENT:
             return change
         scaled = (entry.fields for entry in self._entries if entry.subresource == "scale")
-        path = next((path for fields in scaled for path in owned_paths(fields)), None)
+        path = next((path for fields in scaled for path in owned_paths_of(fields)), None)
         return change if path is None else msgspec.structs.replace(change, path=str(path))
 
     def _fits(self, change: ChangedField) -> bool:

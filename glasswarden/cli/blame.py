@@ -34,7 +34,7 @@ from glasswarden.cli.evidence import (
     policy_option,
 )
 from glasswarden.kube.compare import ABSENT
-from glasswarden.kube.diff import Change, without_noise
+from glasswarden.kube.diff import Change, remove_noise
 from glasswarden.kube.engines.registry import owner_of
 from glasswarden.kube.managed_fields import entries_of
 from glasswarden.kube.objects import Object, Ref, generation_of, ref_of
@@ -132,7 +132,7 @@ def _attempts(evidence: Evidence, ref: Ref) -> list[Attempt]:
 
 
 def _lines(obj: Object, policy: Policy) -> list[Line]:
-    return lines_of(without_noise(obj), entries_of(obj), _shown(ref_of(obj), policy))
+    return lines_of(remove_noise(obj), entries_of(obj), _shown(ref_of(obj), policy))
 
 
 def _shown(ref: Ref, policy: Policy) -> Callable[[FieldPath, Any], Any]:

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from certs import configurations
 from certs.authority import names_of
-from certs.configurations import Restore, RestoreFailed, Sightings
-from certs.controller import Keeper
+from certs.configurations import Conditions, Restore, RestoreFailed
+from certs.controller import CertificateController
 from certs.files import Folder, Secret, StateUnreadable
-from certs.rotation import Phase, State, Timing, begin, first_state, is_due, next_change
+from certs.rotation import Phase, State, Timing, begin_rotation, first_state, is_due, next_change_of
 from glasswarden.cli.options import DURATION, Connection, connection_options, spelled
 from glasswarden.cluster.client import ApiServer, ApiServerError
 from glasswarden.cluster.lease import Lease
@@ -154,14 +154,14 @@ def issue(
         for path in (place.authority, place.certificate, place.key, place.caller_token):
             click.echo(path)
     else:
-        click.echo(place.place)
+        click.echo(place.location)
 
 
 def _refuse_cert_managers(place: Folder | Secret) -> None:
     """Leave a Secret alone that was read and is cert-manager's: it would write over ours again."""
     if isinstance(place, Secret) and place.is_cert_managers():
         raise click.ClickException(
-            f"cert-manager keeps {place.place}: `cmctl renew` renews what it keeps"
+            f"cert-manager keeps {place.location}: `cmctl renew` renews what it keeps"
         )
 
 
@@ -189,10 +189,10 @@ def rotate(
         _refuse_cert_managers(place)
         hosts = _hosts(state)
         if state.phase is Phase.STEADY:
-            state = begin(state, hosts, now, times)
+            state = begin_rotation(state, hosts, now, times)
             place.write(state)
         if not begin_only:
-            state = _keeper(where, place, hosts, times).turn(now).state
+            state = _new_controller(where, place, hosts, times).run_pass(now).state
     _tell_next(state, times, now)
 
 
@@ -203,7 +203,7 @@ def show(where: Place) -> None:
     place, now = where.open(), datetime.now(UTC)
     with _told("nothing to show"):
         state = _kept(place)
-    click.echo(f"in           {place.place}")
+    click.echo(f"in           {place.location}")
     click.echo(f"hosts        {', '.join(_hosts(state))}")
     click.echo(
         f"expires      {state.expires:%Y-%m-%d %H:%M} UTC, in {spelled(state.expires - now)}"
@@ -306,7 +306,7 @@ def run(
     if not isinstance(place, Folder):
         lease = Lease(place.server, place.namespace, LEASE, identity)
     restore = _restoring(where, restored_service, policy) if restored_service else None
-    keeper = _keeper(where, place, hosts, Timing(**timing), restore)
+    keeper = _new_controller(where, place, hosts, Timing(**timing), restore)
     program = Program(keeper, lease, interval)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: program.stop())
@@ -317,20 +317,20 @@ def run(
         raise click.ClickException(str(error)) from error
 
 
-def _keeper(
+def _new_controller(
     where: Place,
     place: Folder | Secret,
     hosts: tuple[str, ...],
     timing: Timing,
     restore: Restore | None = None,
-) -> Keeper:
+) -> CertificateController:
     server = where.server()
 
-    def publish(bundle: bytes) -> Sightings:
-        seen = configurations.publish(server, bundle)
-        return configurations.restore(server, bundle, seen, restore) if restore else seen
+    def publish(bundle: bytes) -> Conditions:
+        seen = configurations.publish_bundle(server, bundle)
+        return configurations.restore_missing(server, bundle, seen, restore) if restore else seen
 
-    return Keeper(place, publish, hosts, timing)
+    return CertificateController(place, publish, hosts, timing)
 
 
 def _restoring(where: Place, service: str, policy_file: Path | None) -> Restore:
@@ -366,7 +366,7 @@ def _fingerprint(certificate: x509.Certificate) -> str:
 
 
 def _tell_next(state: State, timing: Timing, now: datetime) -> None:
-    moment = next_change(state, timing)
+    moment = next_change_of(state, timing)
     when = "" if moment is None or moment <= now else f", not before {moment:%Y-%m-%d %H:%M:%S} UTC"
     click.echo(f"{state.phase.value:<12} {NEXT[state.phase]}{when}")
 

@@ -88,6 +88,13 @@ from webhook.settings import Settings
     help="Tell of grants, their uses and refusals by Kubernetes Events on the objects.",
 )
 @click.option(
+    "--fast-http/--no-fast-http",
+    default=True,
+    show_default=True,
+    envvar="GLASSWARDEN_FAST_HTTP",
+    help="Answer reviews on the fast HTTP path; without it, gunicorn parses every request.",
+)
+@click.option(
     "--workers",
     default=1,
     show_default=True,
@@ -108,6 +115,7 @@ def command(
     logging: Path | None,
     connection: Connection,
     events: bool,
+    fast_http: bool,
     workers: int,
 ) -> None:
     """Serve admission reviews over TLS until stopped."""
@@ -131,6 +139,7 @@ def command(
         kubeconfig=connection.kubeconfig,
         choice=connection.choice,
         events=events,
+        fast_http=fast_http,
         workers=workers,
     )
     try:

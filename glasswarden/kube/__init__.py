@@ -1,7 +1,7 @@
-"""What Kubernetes objects say about themselves: whose they are, and what a write changed in them.
+"""Pure functions that read Kubernetes objects: who owns one, and what a write changed in it.
 
 Everything here is a function of decoded JSON: no client, no clock, no logging, no I/O. The packages
-above decide and record; this one only reads objects, and never modifies one that it was given.
+above decide and record; this one only reads objects, and never modifies one that it receives.
 
 | module | question it answers |
 | --- | --- |
@@ -15,7 +15,7 @@ above decide and record; this one only reads objects, and never modifies one tha
 | `notation` | how do kubectl, jq and JSON pointers name an object or a field? |
 | `managed`, `authors`, `scaled` | what do managedFields tell about the writer? |
 
-What `diff` is made of: `compare` walks both versions with the help of `schema` (how a list's items
-are told apart, what is an amount), `identity`, `equality` and `quantity`; `noise` says what does
-not count; `lookup` finds the value at a path; `path_syntax` is the text of paths.
+`diff` uses `compare`, which walks both versions. `schema` identifies the items of a list and the
+fields that are quantities; `equality` compares values. `builtin_types` and `empty_values` are
+generated tables.
 """

@@ -6,7 +6,7 @@ Written by `tests/kube/renew_builtin_types.py` from the API's OpenAPI document; 
         spec        DeploymentSpec
     Container                       a type that kinds share
         args        atomic          a list that is replaced as a whole
-        env         [name] EnvVar   a list whose items are told apart by their name
+        env         [name] EnvVar   a list whose items are identified by their name
         ...
     ObjectMeta
         finalizers  set             a list of distinct values

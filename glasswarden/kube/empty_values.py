@@ -1,11 +1,10 @@
-"""Fields of Kubernetes 1.36 that remember that they are empty.
+"""Fields of Kubernetes 1.36 that distinguish an empty value from none.
 
 Written by `tests/kube/renew_empty_values.py` from the API's Go types; do not edit by hand.
 
-Most fields of the built-in types cannot tell an empty value from none: the API server drops
-``hostNetwork: false`` and ``args: []``. The pointers below can, and keep ``runAsNonRoot: false``; a
-name is among them only if it is a pointer wherever it occurs. So can the entries of maps: a label
-may be empty.
+Most fields of the built-in types do not: the API server drops ``hostNetwork: false`` and
+``args: []``. The pointers below do, and keep ``runAsNonRoot: false``; a name is among them only if
+it is a pointer in every type that has it. So do the entries of maps: a label may be empty.
 """
 
 from typing import Final
@@ -71,7 +70,7 @@ userAnnotations volumeAttributes
 """
 
 POINTERS: Final = frozenset(_POINTERS.split())
-"""Fields that are kept although their value is empty."""
+"""Fields that the API server keeps although their value is empty."""
 
 MAPS: Final = frozenset(_MAPS.split())
-"""Fields, in some type or other, whose entries are kept although their values are empty."""
+"""Fields, in at least one type, whose entries are kept although their values are empty."""

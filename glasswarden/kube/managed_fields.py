@@ -1,13 +1,12 @@
-"""managedFields: which field manager wrote which fields, and who made a write.
+"""Reads managedFields: which field manager wrote which fields, and who made a write.
 
-Each entry names a manager, how it wrote (Apply or Update) and, as FieldsV1, the fields it owns.
-A client may choose any manager's name and may wipe or rewrite the entries, so all of this is a hint
-and never evidence: what is malformed is passed over, and nothing here raises.
+Each entry names a manager, its operation (Apply or Update) and, as FieldsV1, the fields it owns.
+A client can choose any manager name and can remove or rewrite the entries, so all of this is a hint
+and never evidence. Malformed entries are skipped, and nothing here raises.
 
-What was scaled, and since when: the trace that a write to `scale` leaves in managedFields.
-
-A Scale has no annotations, so a write to it can be remembered nowhere else on the object. The API
-server gives that trace no time (seen up to Kubernetes 1.36), so one that may be older counts too.
+`paths_scaled_since` finds the fields that were written through `scale`. A Scale has no annotations,
+so managedFields are the only place on the object that remembers such a write. The API server gives
+that entry no time (seen up to Kubernetes 1.36), so an entry that may be older counts too.
 """
 
 from collections.abc import Iterator
@@ -16,10 +15,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from glasswarden.kube.equality import surely_equal
+from glasswarden.kube.equality import is_surely_equal
 from glasswarden.kube.objects import Object, metadata_of
 from glasswarden.kube.paths import ROOT, Index, Key, Member, Path, Scalar, Select, Step
-from glasswarden.kube.schema import Items, Keyed
+from glasswarden.kube.schema import Items, KeyedItems
 
 FieldsV1: TypeAlias = dict[str, Any]
 """A tree of fields: ``f:<name>``, ``k:<keys as JSON>``, ``v:<value as JSON>``, ``i:<index>``.
@@ -27,11 +26,11 @@ FieldsV1: TypeAlias = dict[str, Any]
 A node is owned itself when it is empty or holds ``.``."""
 
 Hints: TypeAlias = tuple[FieldsV1, ...]
-"""What several entries know of one place."""
+"""The nodes of several entries for the same field."""
 
 _BOOKKEEPING: Final = frozenset({"ancient-changes", "before-first-apply"})
-"""Managers that the API server invents: to cap the number of entries, and to keep what an object
-already had when it was first applied. They never write."""
+"""Managers that the API server itself adds: to limit the number of entries, and to keep the fields
+that an object had when it was first applied. They never write."""
 
 _LONGEST_MANAGER: Final = 128
 
@@ -66,11 +65,11 @@ def entries_of(obj: Object | None) -> tuple[Entry, ...]:
     listed = metadata_of(obj).get("managedFields") if obj else None
     if not isinstance(listed, list):
         return ()
-    return tuple(entry for raw in listed if (entry := _entry(raw)) is not None)
+    return tuple(entry for raw in listed if (entry := _parse_entry(raw)) is not None)
 
 
-def without_fields(entry: Entry) -> Entry:
-    """Return *entry* as far as it says who wrote, and when: the fields are most of its size."""
+def remove_fields(entry: Entry) -> Entry:
+    """Return *entry* without its fields, which are most of its size."""
     return msgspec.structs.replace(entry, fields={})
 
 
@@ -80,7 +79,7 @@ def writer_of(old: Object | None, new: Object | None) -> Entry | None:
 
 
 def writers_between(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Return those of *new* that a write made or renewed, the latest first.
+    """Return those of *new* that a write created or renewed, the latest first.
 
     The writer's entry appears or gets a new time or, within the same second, gains a field; one
     that only lost a field lost it to somebody else. None is left by a write that only removes
@@ -89,7 +88,7 @@ def writers_between(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Ent
     before = {entry.identity: entry for entry in old}
     able = [entry for entry in new if entry.manager not in _BOOKKEEPING]
     wrote = [entry for entry in able if _is_renewed(before.get(entry.identity), entry)] or [
-        entry for entry in able if _gained(before[entry.identity].fields, entry.fields)
+        entry for entry in able if _has_gained_field(before[entry.identity].fields, entry.fields)
     ]
     return tuple(sorted(wrote, key=lambda entry: entry.time, reverse=True))
 
@@ -97,13 +96,14 @@ def writers_between(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Ent
 def owners_at(entries: tuple[Entry, ...], path: Path) -> tuple[Entry, ...]:
     """Return those of *entries* that own something at *path*, or the whole that contains it.
 
-    FieldsV1 writes a map that is owned as a whole like one of which only the being there is owned,
-    as its maker's is who lost all inside it to others. Who owns something inside tells them apart.
+    FieldsV1 has the same form for a map that is owned as a whole and for a map of which only the
+    existence is owned, for example after others took over all fields inside. If another entry owns
+    something inside, it is the second.
     """
     if not entries:
         return ()
     steps = path.steps
-    ends = [_end(entry.fields, steps) for entry in entries]
+    ends = [_find_end(entry.fields, steps) for entry in entries]
     if len(ends) == 1:
         return entries if ends[0][1] else ()
     least = min(len(steps) - 1, max(ends)[0])
@@ -112,8 +112,8 @@ def owners_at(entries: tuple[Entry, ...], path: Path) -> tuple[Entry, ...]:
     )
 
 
-def owned_paths(fields: FieldsV1) -> Iterator[Path]:
-    """Yield every path that *fields* says is owned."""
+def owned_paths_of(fields: FieldsV1) -> Iterator[Path]:
+    """Yield every path that *fields* owns."""
     pending = [(ROOT, fields)]
     while pending:
         path, node = pending.pop()
@@ -126,11 +126,11 @@ def owned_paths(fields: FieldsV1) -> Iterator[Path]:
 
 
 def items_of(node: FieldsV1) -> Items | None:
-    """Return how the list at *node* tells its items apart, where its first owned item shows it."""
+    """Return how items of the list at *node* are identified, if its first owned item shows it."""
     for name in node:
         match parse_step(name):
             case Select(keys=keys) if keys:
-                return Keyed(tuple(key for key, _ in keys))
+                return KeyedItems(tuple(key for key, _ in keys))
             case Member():
                 return "set"
             case Index():
@@ -138,13 +138,13 @@ def items_of(node: FieldsV1) -> Items | None:
     return None
 
 
-def items_by(hints: Hints) -> Items | None:
-    """Return how the list that *hints* are about tells its items apart, where one shows it."""
+def items_from_hints(hints: Hints) -> Items | None:
+    """Return how items of the list at *hints* are identified, if one of the nodes shows it."""
     return next((items for node in hints if (items := items_of(node)) is not None), None)
 
 
 def hints_below(hints: Hints, step: Step) -> Hints:
-    """Return what is known of the place that *step* leads to."""
+    """Return the nodes of the field that *step* leads to."""
     return tuple([child for node in hints if (child := child_of(node, step)) is not None])
 
 
@@ -155,7 +155,7 @@ def child_of(node: FieldsV1, step: Step) -> FieldsV1 | None:
 
 
 def parse_step(name: str) -> Step | None:
-    """Return the step that a name in FieldsV1 spells; nothing for ``.`` and what is malformed."""
+    """Return the step that a name in FieldsV1 spells; none for ``.`` and malformed names."""
     prefix, text = name[:2], name[2:]
     try:
         match prefix:
@@ -173,14 +173,14 @@ def parse_step(name: str) -> Step | None:
 
 
 def render_step(step: Step) -> str:
-    """Return the name of *step* in FieldsV1, empty where it can have none."""
-    if isinstance(step, Key):  # most are, and a pattern takes longer to tell
+    """Return the name of *step* in FieldsV1; empty if it has none."""
+    if isinstance(step, Key):  # the most frequent case, and faster than a match
         return f"f:{step.name}"
     match step:
         case Select(keys=keys):
-            return f"k:{_json(dict(keys))}"
+            return f"k:{_render_json(dict(keys))}"
         case Member(value=value):
-            return f"v:{_json(value)}"
+            return f"v:{_render_json(value)}"
         case Index(index=index):
             return f"i:{index}"
         case _:
@@ -188,7 +188,7 @@ def render_step(step: Step) -> str:
 
 
 def manager_from_user_agent(user_agent: str) -> str:
-    """Return the manager that the API server records for a request that names none.
+    """Return the manager that the API server records for a request without one.
 
     It is the user agent up to the first slash, without unprintable characters, cut at 128 bytes
     (`prefixFromUserAgent` in the API server).
@@ -198,17 +198,17 @@ def manager_from_user_agent(user_agent: str) -> str:
     return printable.encode()[:_LONGEST_MANAGER].decode(errors="ignore")
 
 
-def _entry(raw: object) -> Entry | None:
+def _parse_entry(raw: object) -> Entry | None:
     try:
         return msgspec.convert(raw, Entry)
     except msgspec.ValidationError:
         return None
 
 
-def _json(value: Scalar | dict[str, Scalar]) -> str:
+def _render_json(value: Scalar | dict[str, Scalar]) -> str:
     try:
         return _encode(value).decode()
-    except UnicodeEncodeError:  # half a surrogate pair, which the API server's JSON never has
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON of the API server never contains
         return ""
 
 
@@ -216,9 +216,9 @@ def _is_renewed(before: Entry | None, entry: Entry) -> bool:
     return before is None or before.time != entry.time
 
 
-def _gained(before: FieldsV1, after: FieldsV1) -> bool:
-    """Tell whether *after* has a node that *before* lacks."""
-    if surely_equal(before, after):
+def _has_gained_field(before: FieldsV1, after: FieldsV1) -> bool:
+    """Return whether *after* has a node that *before* lacks."""
+    if is_surely_equal(before, after):
         return False
     pending = [(before, after)]
     while pending:
@@ -233,8 +233,8 @@ def _gained(before: FieldsV1, after: FieldsV1) -> bool:
     return False
 
 
-def _end(fields: FieldsV1, steps: tuple[Step, ...]) -> tuple[int, bool]:
-    """Return how many of *steps* lead to nodes with others inside, and whether it ends owned."""
+def _find_end(fields: FieldsV1, steps: tuple[Step, ...]) -> tuple[int, bool]:
+    """Return how many of *steps* lead to nodes with children, and whether the end is owned."""
     node = fields
     for depth, step in enumerate(steps):
         child = child_of(node, step)
@@ -245,19 +245,19 @@ def _end(fields: FieldsV1, steps: tuple[Step, ...]) -> tuple[int, bool]:
 
 
 _AUTOSCALERS: Final = frozenset({"kube-controller-manager", "keda"})
-"""The programs that scale without anybody asking them to."""
+"""Programs that scale by themselves."""
 
 
-def scaled_since(obj: Object, start: datetime) -> tuple[Path, ...]:
+def paths_scaled_since(obj: Object, start: datetime) -> tuple[Path, ...]:
     """Return the fields of *obj* that were last written through `scale`, by hand, since *start*."""
-    return tuple(_scaled(obj, start))
+    return tuple(_find_scaled_paths(obj, start))
 
 
-def _scaled(obj: Object, start: datetime) -> Iterator[Path]:
+def _find_scaled_paths(obj: Object, start: datetime) -> Iterator[Path]:
     for entry in entries_of(obj):
         by_hand = entry.subresource == "scale" and entry.manager not in _AUTOSCALERS
         if by_hand and not _is_before(entry, start):
-            yield from owned_paths(entry.fields)
+            yield from owned_paths_of(entry.fields)
 
 
 def _is_before(entry: Entry, start: datetime) -> bool:

@@ -1,12 +1,11 @@
-"""The identity of a Kubernetes object, read from its decoded JSON.
+"""Reads the identity and metadata of a Kubernetes object from its decoded JSON.
 
-Objects come from admission reviews, audit logs and clients, so nothing about their shape is taken
-for granted: what is missing or of the wrong type reads as empty, and nothing here raises.
+Objects come from admission reviews, audit logs and clients, so nothing here assumes their shape: a
+value that is missing or has the wrong type reads as empty, and nothing raises.
 
-How deep a value is nested.
-
-What encodes or compares values calls itself once a level, and ends in an error at a depth that
-depends on how deep its caller already was: whoever takes values from strangers bounds them first.
+`is_nested_beyond` and `decode_pruned` limit the depth of a value. Functions that encode or compare
+values recurse once per level, and fail at a depth that depends on the depth of their caller, so
+untrusted values must be limited first.
 """
 
 import json
@@ -21,7 +20,7 @@ Object: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """Which object: its type, its place and, once it is stored, its uid."""
+    """The identity of an object: its type, namespace, name and, once it is stored, its uid."""
 
     group: str
     """API group, empty for the core group."""
@@ -33,21 +32,21 @@ class Ref:
     uid: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind} {place}"
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}"
 
 
 def ref_of(obj: Object) -> Ref:
     """Return the identity that *obj* states about itself."""
-    group, version = split_api_version(_text(obj, "apiVersion"))
+    group, version = split_api_version(_text_at(obj, "apiVersion"))
     metadata = metadata_of(obj)
     return Ref(
         group,
         version,
-        _text(obj, "kind"),
-        _text(metadata, "namespace"),
-        _text(metadata, "name"),
-        _text(metadata, "uid"),
+        _text_at(obj, "kind"),
+        _text_at(metadata, "namespace"),
+        _text_at(metadata, "name"),
+        _text_at(metadata, "uid"),
     )
 
 
@@ -58,63 +57,63 @@ def split_api_version(api_version: str) -> tuple[str, str]:
 
 
 def metadata_of(obj: Object) -> Object:
-    """Return the metadata of *obj*, empty where it has none."""
-    return _mapping(obj, "metadata")
+    """Return the metadata of *obj*; empty if it has none."""
+    return _mapping_at(obj, "metadata")
 
 
 def generation_of(obj: Object) -> int:
-    """Return how often the spec of *obj* was written, 0 where that is not counted."""
+    """Return `metadata.generation` of *obj*; 0 if it has none."""
     value = metadata_of(obj).get("generation")
     return value if isinstance(value, int) else 0
 
 
 def labels_of(obj: Object) -> Object:
-    """Return the labels of *obj*, empty where it has none."""
-    return _mapping(metadata_of(obj), "labels")
+    """Return the labels of *obj*; empty if it has none."""
+    return _mapping_at(metadata_of(obj), "labels")
 
 
 def annotations_of(obj: Object) -> Object:
-    """Return the annotations of *obj*, empty where it has none."""
-    return _mapping(metadata_of(obj), "annotations")
+    """Return the annotations of *obj*; empty if it has none."""
+    return _mapping_at(metadata_of(obj), "annotations")
 
 
 def has_controller(obj: Object) -> bool:
-    """Tell whether another object controls *obj* (at most one ownerReference may say so)."""
+    """Return whether another object controls *obj* (at most one ownerReference may say so)."""
     references = metadata_of(obj).get("ownerReferences")
     if not isinstance(references, list):
         return False
     return any(isinstance(each, dict) and each.get("controller") is True for each in references)
 
 
-def _mapping(parent: Object, key: str) -> Object:
+def _mapping_at(parent: Object, key: str) -> Object:
     value = parent.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def _text(parent: Object, key: str) -> str:
+def _text_at(parent: Object, key: str) -> str:
     value = parent.get(key)
     return value if isinstance(value, str) else ""
 
 
 DEEPEST_READ: Final = 100
-"""Levels of a document that are read where no more is needed; metadata has less than ten."""
+"""Levels of a document that `decode_pruned` keeps; metadata has fewer than ten."""
 
 _TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{]|[\]}]', re.DOTALL)
-"""A string, which may hold brackets of its own, or the begin or end of a map or list."""
+"""A string, which may contain brackets, or the begin or end of a map or list."""
 
 
 def decode_pruned(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the value that the JSON *text* spells; too deep inside, null stands for all the rest.
+    """Return the value of the JSON *text*, with null for everything that is nested too deep.
 
-    One object that is nested out of reason does not make a list unreadable. Raises `ValueError`.
+    So one object that is nested too deep does not make a list unreadable. Raises `ValueError`.
     """
     try:
         return json.loads(text)
     except RecursionError:
-        return json.loads(b"".join(_shallow_parts(text)))
+        return json.loads(b"".join(_split_shallow_parts(text)))
 
 
-def _shallow_parts(text: bytes) -> Iterator[bytes]:
+def _split_shallow_parts(text: bytes) -> Iterator[bytes]:
     """Yield *text* without what is nested more than `DEEPEST_READ` levels deep."""
     depth, start = 0, 0
     for token in _TOKEN.finditer(text):
@@ -126,12 +125,12 @@ def _shallow_parts(text: bytes) -> Iterator[bytes]:
             if depth == DEEPEST_READ + 1:
                 start = token.end()
             depth -= 1
-    if depth <= DEEPEST_READ:  # else it never ends, and is no JSON
+    if depth <= DEEPEST_READ:  # else it has no end, and is not JSON
         yield text[start:]
 
 
 def is_nested_beyond(value: Any, most: int) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell whether *value* has more than *most* levels of maps and lists."""
+    """Return whether *value* has more than *most* levels of maps and lists."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most):
         if not level:

@@ -1,11 +1,10 @@
-"""Changes put into effect: the inverse of `diff.changes`.
+"""Applies changes to an object, and builds the JSON Patch from one version to another.
 
-The object given is not modified; the result shares with it whatever no change touches.
+`apply_changes` is the inverse of `diff.find_changes`. It does not modify the object that it
+receives; the result shares with it all parts without a change.
 
-The JSON Patch (RFC 6902) that turns one version of an object into another.
-
-Maps are patched field by field; everything else that differs is replaced as a whole, lists too: a
-list's items have no lasting positions for an operation to name.
+`build_json_patch` (RFC 6902) patches maps field by field and replaces any other value that differs
+as a whole, including lists: the items of a list have no stable positions for an operation to name.
 """
 
 from collections.abc import Iterable
@@ -14,24 +13,24 @@ from typing import Any, Final, TypeAlias
 
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.diff import Change
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import ROOT, Index, Key, Member, Order, Path, Select, Step, parse_path
-from glasswarden.kube.schema import Identified, Keys, identified, wanted_by
+from glasswarden.kube.schema import ItemsByIdentity, Keys, index_by_identity, target_of
 
 _LAST: Final = 2**31
 """Past the end of every list."""
 
 
 class ChangeMismatch(ValueError):
-    """The object does not have what a change at ``path`` or below says it has."""
+    """The object does not contain what a change at ``path`` or below expects."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"nothing to change at {path}")
         self.path = path
 
 
-class _Place:
+class _ChangeNode:
     """The changes at one path and below it."""
 
     __slots__ = ("below", "change", "path")
@@ -39,57 +38,57 @@ class _Place:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.change: Change | None = None
-        self.below: dict[Step | None, _Place] = {}
+        self.below: dict[Step | None, _ChangeNode] = {}
 
 
-_Pending: TypeAlias = list[tuple[_Place, Any]]
-"""Places with changes below them, each with the copy to make them in."""
+_Pending: TypeAlias = list[tuple[_ChangeNode, Any]]
+"""Nodes with changes below them, each with the copy to apply them to."""
 
 
 def apply_changes(value: Value, changes: Iterable[Change]) -> Value:
     """Return *value* with *changes* made, or raise `ChangeMismatch`."""
-    root = _tree(changes)
+    root = _build_tree(changes)
     if root.change is not None:
         return root.change.new
-    result = _copy(root, value)
+    result = _copy_container(root, value)
     pending: _Pending = [(root, result)]
     while pending:
-        place, container = pending.pop()
+        node, container = pending.pop()
         if isinstance(container, dict):
-            _edit_map(place, container, pending)
+            _edit_map(node, container, pending)
         else:
-            _edit_list(place, container, pending)
+            _edit_list(node, container, pending)
     return result
 
 
-def _tree(changes: Iterable[Change]) -> _Place:
-    root = _Place(ROOT)
-    # The changes of one walk share the beginnings of their paths: each is followed only once.
-    seen: dict[int, _Place] = {}
+def _build_tree(changes: Iterable[Change]) -> _ChangeNode:
+    root = _ChangeNode(ROOT)
+    # The changes of one walk share their parent paths: each is followed only once.
+    seen: dict[int, _ChangeNode] = {}
     for change in changes:
         ahead, path = [], change.path
         while id(path) not in seen and path.parent is not None:
             ahead.append(path)
             path = path.parent
-        place = seen.get(id(path), root)
+        node = seen.get(id(path), root)
         for each in reversed(ahead):
-            place = seen[id(each)] = place.below.setdefault(each.step, _Place(each))
-        place.change = change
+            node = seen[id(each)] = node.below.setdefault(each.step, _ChangeNode(each))
+        node.change = change
     return root
 
 
-def _copy(place: _Place, value: Value) -> Any:  # noqa: ANN401 - a map or a list
+def _copy_container(node: _ChangeNode, value: Value) -> Any:  # noqa: ANN401 - a map or a list
     if not isinstance(value, dict | list):
-        raise ChangeMismatch(place.path)
+        raise ChangeMismatch(node.path)
     return value.copy()
 
 
-def _edit_map(place: _Place, container: dict[str, Any], pending: _Pending) -> None:
-    for step, child in place.below.items():
+def _edit_map(node: _ChangeNode, container: dict[str, Any], pending: _Pending) -> None:
+    for step, child in node.below.items():
         if not isinstance(step, Key):
             raise ChangeMismatch(child.path)
         if child.change is None:
-            container[step.name] = _copy(child, container.get(step.name, ABSENT))
+            container[step.name] = _copy_container(child, container.get(step.name, ABSENT))
             pending.append((child, container[step.name]))
         elif child.change.new is not ABSENT:
             container[step.name] = child.change.new
@@ -97,45 +96,45 @@ def _edit_map(place: _Place, container: dict[str, Any], pending: _Pending) -> No
             raise ChangeMismatch(child.path)
 
 
-def _edit_list(place: _Place, container: list[Any], pending: _Pending) -> None:
+def _edit_list(node: _ChangeNode, container: list[Any], pending: _Pending) -> None:
     finder = _Finder(container.copy())
     removed: set[int] = set()
-    for child in _stayed(place):
+    for child in _existing_items_of(node):
         index = finder.index_at(child.path)
         if child.change is None:
-            container[index] = _copy(child, container[index])
+            container[index] = _copy_container(child, container[index])
             pending.append((child, container[index]))
         elif child.change.new is ABSENT:
             removed.add(index)
         else:
             container[index] = child.change.new
-    kept = _order(place, finder) or (i for i in range(len(container)) if i not in removed)
-    container[:] = _with_added([container[index] for index in kept], place)
+    kept = _new_order_of(node, finder) or (i for i in range(len(container)) if i not in removed)
+    container[:] = _insert_added([container[index] for index in kept], node)
 
 
-def _stayed(place: _Place) -> Iterable[_Place]:
-    """Return the places of items that the list already had."""
+def _existing_items_of(node: _ChangeNode) -> Iterable[_ChangeNode]:
+    """Return the nodes of items that the list already had."""
     return (
         child
-        for step, child in place.below.items()
+        for step, child in node.below.items()
         if not isinstance(step, Order) and (child.change is None or child.change.old is not ABSENT)
     )
 
 
-def _order(place: _Place, finder: "_Finder") -> list[int]:
-    """Return the positions of the items that stay, in their new order, if it changes."""
-    child = place.below.get(Order())
+def _new_order_of(node: _ChangeNode, finder: "_Finder") -> list[int]:
+    """Return the positions of the remaining items in their new order, if the order changes."""
+    child = node.below.get(Order())
     if child is None or child.change is None:
         return []
     return [finder.index_at(parse_path(selector)) for selector in child.change.new]
 
 
-def _with_added(kept: list[Any], place: _Place) -> list[Any]:
-    """Return *kept* with the added items where they belong: each at its position in the result."""
+def _insert_added(kept: list[Any], node: _ChangeNode) -> list[Any]:
+    """Return *kept* with each added item at its position in the result."""
     added = sorted(
         (
-            (_position(child), child.change.new)
-            for child in place.below.values()
+            (_position_of(child), child.change.new)
+            for child in node.below.values()
             if child.change is not None and child.change.old is ABSENT
         ),
         key=lambda each: each[0],
@@ -148,7 +147,7 @@ def _with_added(kept: list[Any], place: _Place) -> list[Any]:
     return [*result, *rest]
 
 
-def _position(child: _Place) -> int:
+def _position_of(child: _ChangeNode) -> int:
     if child.change is not None and child.change.position is not None:
         return child.change.position
     step = child.path.step
@@ -160,7 +159,7 @@ class _Finder:
 
     def __init__(self, items: list[Any]) -> None:
         self._items = items
-        self._by_keys: dict[Keys, Identified] = {}
+        self._by_keys: dict[Keys, ItemsByIdentity] = {}
 
     def index_at(self, path: Path) -> int:
         """Return the position of the item that the last step of *path* leads to."""
@@ -168,42 +167,42 @@ class _Finder:
             case Index(index=index) if index < len(self._items):
                 return index
             case Select() | Member() as step:
-                keys, identity = wanted_by(step)
-                if found := self._identified(keys).get(identity):
+                keys, identity = target_of(step)
+                if found := self._index_by(keys).get(identity):
                     return found[0]
         raise ChangeMismatch(path)
 
-    def _identified(self, keys: Keys) -> Identified:
+    def _index_by(self, keys: Keys) -> ItemsByIdentity:
         if keys not in self._by_keys:
-            self._by_keys[keys] = identified(self._items, keys) or {}
+            self._by_keys[keys] = index_by_identity(self._items, keys) or {}
         return self._by_keys[keys]
 
 
 Operation: TypeAlias = dict[str, Any]
 
 
-def json_patch(old: Object, new: Object) -> list[Operation]:
-    """Return the operations that make *new* of *old*, none where they are the same."""
+def build_json_patch(old: Object, new: Object) -> list[Operation]:
+    """Return the operations that turn *old* into *new*; none if they are the same."""
     operations: list[Operation] = []
     pending: list[tuple[str, Object, Object]] = [("", old, new)]
     while pending:
         pointer, before, after = pending.pop()
         operations += (
-            {"op": "remove", "path": f"{pointer}/{_escaped(key)}"}
+            {"op": "remove", "path": f"{pointer}/{_escape_pointer(key)}"}
             for key in before
             if key not in after
         )
         for key, value in after.items():
-            place = f"{pointer}/{_escaped(key)}"
+            target = f"{pointer}/{_escape_pointer(key)}"
             if key not in before:
-                operations.append({"op": "add", "path": place, "value": value})
+                operations.append({"op": "add", "path": target, "value": value})
             elif isinstance(before[key], dict) and isinstance(value, dict):
-                pending.append((place, before[key], value))
-            elif before[key] is not value and not identical(before[key], value):
-                operations.append({"op": "replace", "path": place, "value": value})
+                pending.append((target, before[key], value))
+            elif before[key] is not value and not is_identical(before[key], value):
+                operations.append({"op": "replace", "path": target, "value": value})
     return operations
 
 
-def _escaped(key: str) -> str:
+def _escape_pointer(key: str) -> str:
     """Return *key* as part of a JSON Pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")

@@ -1,27 +1,24 @@
-"""Field paths: which field of an object, for people to read and programs to parse back.
+"""Field paths: text that names one field of an object, for people to read and programs to parse.
 
     /spec/template/spec/containers[name=app]/image
     /spec/ports[port=80,protocol=TCP]/targetPort
     /metadata/finalizers[=foregroundDeletion]
     /metadata/annotations/example.com~1owner
 
-`path_syntax` gives the grammar. A path says where, never whether anything is there.
-
-The text of a field path, shared by paths and patterns: its tokens, quoting and escaping.
+A path names a field, whether the object has it or not. The grammar, which patterns share:
 
     path      =  "/"  |  1*( "/" key  |  "[" selector "]" )
     selector  =  index  |  "order"  |  "=" value  |  name "=" value *( "," name "=" value )
 
 In a key, as in RFC 6901, ``~0`` stands for ``~`` and ``~1`` for ``/``; ``~2`` stands for ``[`` and
 ``~3`` for ``*``, ``~{1b}`` for the character with that hexadecimal code, and a lone ``~`` for the
-empty key. A name or value is a bare word, or a JSON string when a bare word would be misread; a
+empty key. A name or value is a bare word, or a JSON string if a bare word would be ambiguous; a
 bare word that spells a JSON number, ``true``, ``false`` or ``null`` is that value. So every path is
-printable text on one line, and reads back as exactly the path it was.
+printable text on one line, and parses to exactly the same path.
 
-A value at each of many paths, made step by step; what they have in common is walked once.
-
-An object may have a hundred thousand fields at the end of a thousand steps. To walk each of their
-paths by itself would take a minute.
+`Fold` computes a value at each of many paths and walks their common parents once. An object may
+have a hundred thousand fields below a thousand steps; walking each path separately would take a
+minute.
 """
 
 import json
@@ -33,11 +30,11 @@ import msgspec
 from msgspec.structs import force_setattr
 
 Scalar: TypeAlias = str | int | float | bool | None
-"""What a list item can be told apart by."""
+"""A value that can identify a list item."""
 
 _ESCAPES: Final = {"~": "~0", "/": "~1", "[": "~2", "*": "~3"}
 _PLAIN: Final = re.compile(r"[\w.-]+", re.ASCII)
-"""What most keys are: nothing in them is escaped."""
+"""Most keys: no character in them needs escaping."""
 
 _UNESCAPES: Final = {escape[1]: plain for plain, escape in _ESCAPES.items()}
 _ESCAPED: Final = re.compile(r"~(?:([0-3])|\{([0-9a-f]{1,6})\}|(.|$))", re.DOTALL)
@@ -51,7 +48,7 @@ _JSON_SCALAR: Final = re.compile(
 
 
 class PathError(ValueError):
-    """Text that is no path or pattern; ``position`` is where reading stopped making sense."""
+    """Text that is not a path or pattern; ``position`` is where parsing failed."""
 
     def __init__(self, problem: str, position: int) -> None:
         super().__init__(f"{problem} at character {position + 1}")
@@ -73,7 +70,7 @@ class Word(msgspec.Struct, frozen=True):
 
 
 class SelectorToken(msgspec.Struct, frozen=True):
-    """A ``[…]``: pairs of name and value, where a missing name or value is none."""
+    """A ``[…]``: pairs of name and value, either of which may be missing."""
 
     parts: tuple[tuple[Word | None, Word | None], ...]
     position: int
@@ -94,7 +91,7 @@ def tokens_of(text: str) -> Iterator[Token]:
             yield KeyToken(match[1], position + 1)
             position = match.end()
         elif text[position] == "[":
-            parts, end = _selector(text, position + 1)
+            parts, end = _parse_selector(text, position + 1)
             yield SelectorToken(parts, position + 1)
             position = end
         else:
@@ -102,7 +99,7 @@ def tokens_of(text: str) -> Iterator[Token]:
 
 
 def escape_key(name: str) -> str:
-    """Return *name* as it is written after a slash."""
+    """Return *name* as written after a slash."""
     if not name:
         return "~"
     if _PLAIN.fullmatch(name):
@@ -119,24 +116,24 @@ def unescape_key(token: KeyToken) -> str:
 
 
 def unescape(raw: str, position: int) -> str:
-    """Return the text that *raw*, which stands at *position*, spells."""
-    return _ESCAPED.sub(lambda match: _unescaped(match, position), raw)
+    """Return the text that *raw*, found at *position*, spells."""
+    return _ESCAPED.sub(lambda match: _unescape_match(match, position), raw)
 
 
 def render_scalar(value: Scalar) -> str:
-    """Return *value* as it is written inside brackets."""
+    """Return *value* as written inside brackets."""
     if not isinstance(value, str):
         return json.dumps(value)
     return value if is_bare(value) and not _JSON_SCALAR.fullmatch(value) else _quote(value)
 
 
 def render_name(name: str) -> str:
-    """Return *name* as it is written before an equals sign."""
+    """Return *name* as written before an equals sign."""
     return name if is_bare(name) else _quote(name)
 
 
 def is_bare(text: str) -> bool:
-    """Tell whether *text* needs no quotes to be read, and not to be read as a wildcard."""
+    """Return whether *text* needs no quotes, also not to differ from a wildcard."""
     return bool(_BARE.fullmatch(text)) and text.isprintable() and "*" not in text
 
 
@@ -151,13 +148,15 @@ def scalar_of(word: Word, position: int) -> Scalar:
     return value
 
 
-def _selector(text: str, start: int) -> tuple[tuple[tuple[Word | None, Word | None], ...], int]:
+def _parse_selector(
+    text: str, start: int
+) -> tuple[tuple[tuple[Word | None, Word | None], ...], int]:
     parts, position = [], start
     while True:
-        name, position = _word(text, position)
+        name, position = _parse_word(text, position)
         value = None
         if text.startswith("=", position):
-            value, position = _word(text, position + 1)
+            value, position = _parse_word(text, position + 1)
             if value is None:
                 raise PathError("expected a value", position)
         parts.append((name, value))
@@ -168,7 +167,7 @@ def _selector(text: str, start: int) -> tuple[tuple[tuple[Word | None, Word | No
         position += 1
 
 
-def _word(text: str, position: int) -> tuple[Word | None, int]:
+def _parse_word(text: str, position: int) -> tuple[Word | None, int]:
     if match := _BARE.match(text, position):
         return Word(match[0], quoted=False), match.end()
     if match := _QUOTED.match(text, position):
@@ -180,11 +179,11 @@ def _word(text: str, position: int) -> tuple[Word | None, int]:
 
 
 def _quote(text: str) -> str:
-    # Control and format characters could rewrite a terminal: they leave as \u escapes.
+    # Control and format characters could alter a terminal: they are written as \u escapes.
     return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
-def _unescaped(match: re.Match[str], position: int) -> str:
+def _unescape_match(match: re.Match[str], position: int) -> str:
     digit, code, wrong = match.groups()
     if wrong is None and (digit or int(code, 16) <= _LAST_CHARACTER):
         return _UNESCAPES[digit] if digit else chr(int(code, 16))
@@ -194,8 +193,8 @@ def _unescaped(match: re.Match[str], position: int) -> str:
 
 MOST_REMEMBERED: Final = 64
 LONGEST_REMEMBERED: Final = 1000
-"""Steps, and characters, that a path keeps once it was asked for them. An object may have a hundred
-thousand fields at the end of a thousand steps."""
+"""Limits, in steps and in characters, up to which a path caches its steps and text. An object may
+have a hundred thousand fields below a thousand steps."""
 
 _INDEX: Final = re.compile("0|[1-9][0-9]{0,8}")
 
@@ -248,14 +247,14 @@ Step: TypeAlias = Key | Select | Member | Index | Order
 
 
 class Path(msgspec.Struct, frozen=True, eq=False):
-    """A way into an object. Sharing the parent makes the paths of one walk cheap, however deep."""
+    """The steps from the root of an object to a field. Paths of one walk share their parents."""
 
     parent: "Path | None" = None
     step: Step | None = None
     head: Step | None = None
-    """The first step from the root: most rules are done with a path when they know it."""
+    """The first step from the root: most rules need no more to exclude a path."""
 
-    # Every rule asks for the steps of a change; its text is shown and recorded.
+    # Every rule reads the steps of a change; its text is displayed and recorded.
     _steps: tuple[Step, ...] | None = None
     _text: str | None = None
 
@@ -264,12 +263,12 @@ class Path(msgspec.Struct, frozen=True, eq=False):
         """The steps from the root; none for the root itself."""
         if self._steps is not None:
             return self._steps
-        steps = self._walked()
+        steps = self._collect_steps()
         if len(steps) <= MOST_REMEMBERED:
             force_setattr(self, "_steps", steps)
         return steps
 
-    def _walked(self) -> tuple[Step, ...]:
+    def _collect_steps(self) -> tuple[Step, ...]:
         upwards = []
         path: Path | None = self
         while path is not None and path.step is not None:
@@ -295,7 +294,7 @@ class Path(msgspec.Struct, frozen=True, eq=False):
         return isinstance(other, Path) and self.steps == other.steps
 
     def __ne__(self, other: object) -> bool:
-        # A Struct has one of its own, which knows nothing of ours.
+        # A Struct has its own `__ne__`, which does not use our `__eq__`.
         return not self == other
 
     def __hash__(self) -> int:
@@ -307,12 +306,12 @@ ROOT: Final = Path()
 
 
 def are_nested(one: Path, other: Path) -> bool:
-    """Tell whether one of the two leads to, or through, where the other does."""
+    """Return whether one of the two paths is the other, or a parent of it."""
     return all(step == beside for step, beside in zip(one.steps, other.steps, strict=False))
 
 
 def path_of(*steps: Step | str) -> Path:
-    """Return the path that takes *steps*, where plain text is a field's name."""
+    """Return the path with *steps*; plain text is the name of a field."""
     path = ROOT
     for step in steps:
         path /= Key(step) if isinstance(step, str) else step
@@ -320,12 +319,12 @@ def path_of(*steps: Step | str) -> Path:
 
 
 REPLICAS: Final = path_of("spec", "replicas")
-"""What a Scale shows of the object behind it."""
+"""The field of an object that its Scale contains."""
 
 
 def parse_path(text: str) -> Path:
     """Return the path that *text* spells, or raise `PathError`."""
-    return path_of(*map(_step, tokens_of(text)))
+    return path_of(*map(_parse_step, tokens_of(text)))
 
 
 def parse_item(text: str, position: int) -> Index | Order:
@@ -337,7 +336,7 @@ def parse_item(text: str, position: int) -> Index | Order:
     return Index(int(text))
 
 
-def _step(token: Token) -> Step:
+def _parse_step(token: Token) -> Step:
     match token:
         case KeyToken():
             return Key(unescape_key(token))
@@ -346,10 +345,10 @@ def _step(token: Token) -> Step:
         case SelectorToken(parts=((name, None),)) if name is not None and not name.quoted:
             return parse_item(name.text, token.position)
         case _:
-            return _select(token)
+            return _parse_select(token)
 
 
-def _select(token: SelectorToken) -> Select:
+def _parse_select(token: SelectorToken) -> Select:
     keys = []
     for name, value in token.parts:
         if name is None or value is None:
@@ -362,14 +361,14 @@ T = TypeVar("T")
 
 
 class Fold(Generic[T]):
-    """*start* at the root; at every other path, what *after* makes of the value at its parent."""
+    """A value at each path: *start* at the root, then *after* applied to the parent's value."""
 
     def __init__(self, start: T, after: Callable[[T, Path], T]) -> None:
         self._start = start
         self._after = after
         self._known: dict[int, tuple[Path, T]] = {}
-        """The values at paths that others go on from, by their identity: to hash one takes as long
-        as to walk it. Each is held here, so that no other can have its number."""
+        """The values at parent paths, by `id`: to hash a path takes as long as to walk it. Each
+        path is stored here, so that no other path can get the same `id`."""
 
     def at(self, path: Path) -> T:
         """Return the value at *path*."""

@@ -1,11 +1,12 @@
-"""Patterns of field paths, for rules that speak about fields.
+"""Patterns of field paths, for rules about fields.
 
-A pattern is written like a path, with stars: ``/*`` stands for any one step, ``[*]`` for any item
-of a list, ``/**`` for any number of steps, none included; a star within a key or value stands for
-any text. A selector needs to name only some of an item's merge keys. Quotes and ``~3`` make a star
-literal, so the text of every path is also a pattern, one without wildcards.
+A pattern is written like a path, with stars: ``/*`` matches any one step, ``[*]`` any item of a
+list, ``/**`` any number of steps, including none; a star within a key or value matches any text. A
+selector may name only some of an item's merge keys. Quotes and ``~3`` make a star literal, so the
+text of every path is also a pattern, one without wildcards.
 
-Patterns along many paths: no rule about fields costs more than the size of what changes.
+`Walk` matches a pattern against many paths, so that no rule about fields costs more than the
+size of the change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,8 +42,8 @@ class Glob(msgspec.Struct, frozen=True):
 
     pieces: tuple[str, ...]
 
-    def fits(self, text: str) -> bool:
-        """Tell whether the pieces stand in *text* in their order, without backtracking."""
+    def matches(self, text: str) -> bool:
+        """Return whether *text* contains the pieces in their order, without backtracking."""
         first, *middle, last = self.pieces
         position, end = len(first), len(text) - len(last)
         if position > end or not text.startswith(first) or not text.endswith(last):
@@ -62,16 +63,16 @@ class AnySteps(msgspec.Struct, frozen=True):
 class AnyStep(msgspec.Struct, frozen=True):
     """``/*``."""
 
-    def takes(self, step: Step) -> bool:  # noqa: ARG002 - any step
-        """Tell whether *step* fits here."""
+    def matches(self, step: Step) -> bool:  # noqa: ARG002 - any step
+        """Return true: any step matches."""
         return True
 
 
 class AnyItem(msgspec.Struct, frozen=True):
     """``[*]``."""
 
-    def takes(self, step: Step) -> bool:
-        """Tell whether *step* leads to an item, or to the order of items."""
+    def matches(self, step: Step) -> bool:
+        """Return whether *step* leads to an item, or to the order of items."""
         return not isinstance(step, Key)
 
 
@@ -80,8 +81,8 @@ class KeyLike(msgspec.Struct, frozen=True):
 
     like: Glob | str
 
-    def takes(self, step: Step) -> bool:
-        """Tell whether *step* leads to such a key."""
+    def matches(self, step: Step) -> bool:
+        """Return whether *step* leads to such a key."""
         return isinstance(step, Key) and _is_like(step.name, self.like)
 
 
@@ -90,8 +91,8 @@ class ItemAt(msgspec.Struct, frozen=True):
 
     step: Index | Order
 
-    def takes(self, step: Step) -> bool:
-        """Tell whether *step* is the same."""
+    def matches(self, step: Step) -> bool:
+        """Return whether *step* is this one."""
         return step == self.step
 
 
@@ -100,8 +101,8 @@ class MemberLike(msgspec.Struct, frozen=True):
 
     like: Glob | Scalar
 
-    def takes(self, step: Step) -> bool:
-        """Tell whether *step* leads to such a value."""
+    def matches(self, step: Step) -> bool:
+        """Return whether *step* leads to such a value."""
         return isinstance(step, Member) and _is_like(step.value, self.like)
 
 
@@ -110,8 +111,8 @@ class SelectLike(msgspec.Struct, frozen=True):
 
     likes: tuple[tuple[str, Glob | Scalar], ...]
 
-    def takes(self, step: Step) -> bool:
-        """Tell whether *step* leads to an item with such values."""
+    def matches(self, step: Step) -> bool:
+        """Return whether *step* leads to an item with such values."""
         if not isinstance(step, Select):
             return False
         keys = dict(step.keys)
@@ -121,56 +122,56 @@ class SelectLike(msgspec.Struct, frozen=True):
 Part: TypeAlias = AnySteps | AnyStep | AnyItem | KeyLike | ItemAt | MemberLike | SelectLike
 
 States: TypeAlias = frozenset[int]
-"""How many parts of a pattern are behind us, in every way that ``/**`` allows."""
+"""The numbers of parts that are matched so far, one for each way that ``/**`` allows."""
 
 
 class PathPattern(msgspec.Struct, frozen=True):
-    """A parsed pattern; `parse_pattern` makes one."""
+    """A parsed pattern; `parse_pattern` creates one."""
 
     text: str
     parts: tuple[Part, ...]
     skips: bool
-    """Whether ``/**`` is among the parts: then there may be several ways to walk one path."""
+    """Whether ``/**`` is among the parts: then a path may match in several ways."""
     start: States
-    """How far it has come before the first step."""
+    """The states before the first step."""
     stem: tuple[Key, ...]
-    """The steps that every path begins with which it matches."""
+    """The steps that every matching path begins with."""
 
     def __str__(self) -> str:
         return self.text
 
     def matches(self, path: Path) -> bool:
-        """Tell whether *path* is one of the fields that the pattern speaks about."""
+        """Return whether *path* is one of the fields that the pattern names."""
         return len(self.parts) in self.states_at(path)
 
     def is_near(self, path: Path) -> bool:
-        """Tell, at a glance, whether the pattern may match *path*, something around or inside."""
+        """Return whether the pattern may match *path*, a parent or a child: a quick check."""
         steps = path.steps
         return steps[: len(self.stem)] == self.stem[: len(steps)]
 
     def states_at(self, path: Path) -> States:
-        """Return how far the pattern has come when *path* has been walked."""
+        """Return the states after all steps of *path*."""
         states = self.start
         for step in path.steps:
             if not states:
-                break  # it speaks about nothing below here
+                break  # it matches nothing below here
             states = self.after(states, (step,))
         return states
 
     def after(self, states: States, steps: tuple[Step, ...]) -> States:
-        """Return how far the pattern comes by one more step, which may be any of *steps*."""
+        """Return the states after one more step, which may be any of *steps*."""
         reached = set()
         for state in states - {len(self.parts)}:
             part = self.parts[state]
             if isinstance(part, AnySteps):
                 reached.add(state)
-            elif any(map(part.takes, steps)):
+            elif any(map(part.matches, steps)):
                 reached.add(state + 1)
-        return _with_skips(self.parts, reached) if self.skips else frozenset(reached)
+        return _add_skips(self.parts, reached) if self.skips else frozenset(reached)
 
 
-def _with_skips(parts: tuple[Part, ...], states: set[int]) -> States:
-    # `/**` may stand for no step at all.
+def _add_skips(parts: tuple[Part, ...], states: set[int]) -> States:
+    # `/**` may match no step at all.
     for state, part in enumerate(parts):
         if state in states and isinstance(part, AnySteps):
             states.add(state + 1)
@@ -179,49 +180,49 @@ def _with_skips(parts: tuple[Part, ...], states: set[int]) -> States:
 
 def parse_pattern(text: str) -> PathPattern:
     """Return the pattern that *text* spells, or raise `PathError`."""
-    parts = tuple(map(_part, tokens_of(text)))
-    start, stem = _with_skips(parts, {0}), tuple(_stem(parts))
+    parts = tuple(map(_parse_part, tokens_of(text)))
+    start, stem = _add_skips(parts, {0}), tuple(_stem_of(parts))
     return PathPattern(text, parts, AnySteps() in parts, start, stem)
 
 
-def _stem(parts: tuple[Part, ...]) -> Iterator[Key]:
+def _stem_of(parts: tuple[Part, ...]) -> Iterator[Key]:
     for part in parts:
         if not isinstance(part, KeyLike) or isinstance(part.like, Glob):
             return
         yield Key(part.like)
 
 
-def _part(token: Token) -> Part:
+def _parse_part(token: Token) -> Part:
     match token:
         case KeyToken(raw="**"):
             return AnySteps()
         case KeyToken(raw="*"):
             return AnyStep()
         case KeyToken():
-            return KeyLike(_key_like(token))
+            return KeyLike(_parse_key_like(token))
         case SelectorToken(parts=((None, value),)) if value is not None:
-            return MemberLike(_value_like(value, token.position))
+            return MemberLike(_parse_value_like(value, token.position))
         case SelectorToken(parts=((name, None),)) if name is not None and not name.quoted:
             return AnyItem() if name.text == "*" else ItemAt(parse_item(name.text, token.position))
         case _:
-            return SelectLike(tuple(_likes(token)))
+            return SelectLike(tuple(_parse_likes(token)))
 
 
-def _likes(token: SelectorToken) -> Iterator[tuple[str, Glob | Scalar]]:
+def _parse_likes(token: SelectorToken) -> Iterator[tuple[str, Glob | Scalar]]:
     for name, value in token.parts:
         if name is None or value is None:
             raise PathError("expected name=value", token.position)
-        yield name.text, _value_like(value, token.position)
+        yield name.text, _parse_value_like(value, token.position)
 
 
-def _key_like(token: KeyToken) -> Glob | str:
+def _parse_key_like(token: KeyToken) -> Glob | str:
     pieces = token.raw.split("*")
     if len(pieces) == 1:
         return unescape_key(token)
     return Glob(tuple(unescape(raw, token.position) for raw in pieces))
 
 
-def _value_like(word: Word, position: int) -> Glob | Scalar:
+def _parse_value_like(word: Word, position: int) -> Glob | Scalar:
     if word.quoted or "*" not in word.text:
         return scalar_of(word, position)
     return Glob(tuple(word.text.split("*")))
@@ -229,47 +230,47 @@ def _value_like(word: Word, position: int) -> Glob | Scalar:
 
 def _is_like(value: Scalar, like: Glob | Scalar) -> bool:
     if isinstance(like, Glob):
-        return isinstance(value, str) and like.fits(value)
+        return isinstance(value, str) and like.matches(value)
     return value == like
 
 
-class Reached(NamedTuple):
-    """How a pattern stands to a path."""
+class Progress(NamedTuple):
+    """How far a pattern matches a path."""
 
     states: States
     passed: bool
-    """Whether the pattern matches the path, or something around it."""
+    """Whether the pattern matches the path, or a parent of it."""
 
 
 class Walk:
-    """One pattern along any number of paths."""
+    """Matches one pattern against any number of paths."""
 
     def __init__(self, pattern: PathPattern) -> None:
         self.pattern = pattern
         self._end = len(pattern.parts)
-        start = Reached(pattern.start, self._end in pattern.start)
+        start = Progress(pattern.start, self._end in pattern.start)
         self._fold = Fold(start, self._after)
 
-    def at(self, path: Path) -> Reached:
-        """Return how far the pattern has come when *path* has been walked."""
+    def at(self, path: Path) -> Progress:
+        """Return how far the pattern matches *path*."""
         return self._fold.at(path)
 
-    def _after(self, before: Reached, path: Path) -> Reached:
+    def _after(self, before: Progress, path: Path) -> Progress:
         if not before.states or path.step is None:
             return before
         states = self.pattern.after(before.states, (path.step,))
-        return Reached(states, before.passed or self._end in states)
+        return Progress(states, before.passed or self._end in states)
 
 
 def walks_of(patterns: Sequence[PathPattern]) -> list[Walk]:
-    """Return *patterns*, ready to be taken along many paths."""
+    """Return a `Walk` for each of *patterns*."""
     return [Walk(pattern) for pattern in patterns]
 
 
 def covers(walks: Sequence[Walk], path: Path, *values: Any) -> bool:  # noqa: ANN401 - JSON
-    """Tell whether one of the patterns matches *path*, or they match all that *values* hold there.
+    """Return whether one pattern matches *path*, or together they match all that *values* contain.
 
-    A change that adds a whole map is then as welcome as the same change, field by field.
+    So a change that adds a whole map is covered like the same change, field by field.
     """
     patterns = [walk.pattern for walk in walks]
     reached = [walk.at(path).states for walk in walks]
@@ -280,14 +281,14 @@ def covers(walks: Sequence[Walk], path: Path, *values: Any) -> bool:  # noqa: AN
             continue
         if not any(states) or not value or not isinstance(value, dict | list):
             return False
-        for steps, child in _children(value):
+        for steps, child in _children_of(value):
             rows = zip(patterns, states, strict=True)
             pending.append(([pattern.after(at, steps) for pattern, at in rows], child))
     return True
 
 
 def overlaps(walk: Walk, path: Path, *values: Any) -> bool:  # noqa: ANN401 - JSON
-    """Tell whether the pattern matches *path*, something around it, or something in *values*."""
+    """Return whether the pattern matches *path*, a parent of it, or something in *values*."""
     reached, pattern = walk.at(path), walk.pattern
     if reached.passed:
         return True
@@ -298,12 +299,14 @@ def overlaps(walk: Walk, path: Path, *values: Any) -> bool:  # noqa: ANN401 - JS
         if end in states:
             return True
         if states and isinstance(value, dict | list):
-            pending += ((pattern.after(states, steps), child) for steps, child in _children(value))
+            pending += (
+                (pattern.after(states, steps), child) for steps, child in _children_of(value)
+            )
     return False
 
 
-def _children(value: dict[str, Any] | list[Any]) -> Iterator[tuple[tuple[Step, ...], Any]]:
-    """Yield each child with the steps that may lead to it: its list's merge keys are not known."""
+def _children_of(value: dict[str, Any] | list[Any]) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Yield each child with the steps that may lead to it: the merge keys are unknown here."""
     if isinstance(value, dict):
         yield from (((Key(name),), child) for name, child in value.items())
         return

@@ -1,12 +1,11 @@
-"""What Kubernetes' own types say about a field: the shape of the value that stands there.
+"""What the built-in types define about a field: the shape of its value, and the identity of items.
 
-A comparison needs to know two things: how the items of a list are told apart, and which texts are
-amounts. Both follow from the kind and the path, never from how a value looks: ``1e3`` in a
-ConfigMap is text. Of custom resources only the metadata is known here.
+A comparison needs to know how the items of a list are identified, and which texts are amounts. Both
+follow from the kind and the path, never from the value: ``1e3`` in a ConfigMap is text. For custom
+resources, only the metadata is known here.
 
-How the items of a list are told apart: by the values under their merge keys, or by themselves.
-
-Throughout, no keys at all means a set, whose members are their own identity.
+The items of a list are identified by the values under their merge keys, or, in a set, by
+themselves. In this module, empty keys mean a set.
 """
 
 from collections.abc import Hashable, Iterator
@@ -20,14 +19,14 @@ from glasswarden.kube.objects import Ref, split_api_version
 from glasswarden.kube.paths import Key, Member, Select, Step
 
 
-class Keyed(msgspec.Struct, frozen=True):
-    """Items are maps, told apart by the values under these keys."""
+class KeyedItems(msgspec.Struct, frozen=True):
+    """Items are maps, identified by the values under these keys."""
 
     keys: tuple[str, ...]
 
 
-Items: TypeAlias = Keyed | Literal["set", "atomic"]
-"""How a list's items are told apart: by keys, by value, or not at all."""
+Items: TypeAlias = KeyedItems | Literal["set", "atomic"]
+"""How the items of a list are identified: by keys, by value, or not at all."""
 
 Meaning: TypeAlias = Literal["quantity", "int-or-string"]
 
@@ -37,11 +36,11 @@ class Shape(msgspec.Struct, frozen=True):
 
     fields: dict[str, "Shape"] = {}
     rest: "Shape | None" = None
-    """The shape of a list's items, or of a map's values where `fields` does not name them."""
+    """The shape of a list's items, or of the values of a map that `fields` does not name."""
     items: Items | None = None
     meaning: Meaning | None = None
     typed: bool = True
-    """Whether the API server checks the value's type, so that ``true`` never turns into ``1``."""
+    """Whether the API server checks the type of the value: then ``true`` never becomes ``1``."""
 
     def at(self, key: str) -> "Shape":
         """Return the shape of the field *key*."""
@@ -69,23 +68,23 @@ def shape_of(ref: Ref) -> Shape:
     return _KINDS.get((ref.group, ref.version, ref.kind), _CUSTOM)
 
 
-def builtin_kind(kind: str) -> tuple[str, str] | None:
-    """Return the group and version of Kubernetes' own *kind*; none if that is not clear."""
+def find_builtin_kind(kind: str) -> tuple[str, str] | None:
+    """Return the group and version of the built-in *kind*; none if it is ambiguous."""
     found = {(group, version) for group, version, name in _KINDS if name == kind}
     stable = {each for each in found if each[1].isalnum() and "alpha" not in each[1]}
     groups = {group for group, _ in stable}
-    return max(stable, key=_age) if len(groups) == 1 else None
+    return max(stable, key=_stability_of) if len(groups) == 1 else None
 
 
-def _age(kind: tuple[str, str]) -> tuple[bool, str]:
+def _stability_of(kind: tuple[str, str]) -> tuple[bool, str]:
     return "beta" not in kind[1], kind[1]
 
 
 _Block: TypeAlias = dict[str, str]
-"""The lines below one title of the table: what each field holds."""
+"""The lines below one title of the table: the type of each field."""
 
 
-def _parse(table: str) -> dict[str, _Block]:
+def _parse_table(table: str) -> dict[str, _Block]:
     blocks: dict[str, _Block] = {}
     block: _Block = {}
     for line in table.splitlines():
@@ -97,11 +96,11 @@ def _parse(table: str) -> dict[str, _Block]:
     return blocks
 
 
-_BLOCKS: Final = _parse(BUILTIN_TYPES)
+_BLOCKS: Final = _parse_table(BUILTIN_TYPES)
 
 
 @cache
-def _held(text: str) -> Shape:
+def _parse_shape(text: str) -> Shape:
     """Return the shape that the right-hand side of a line describes."""
     match text:
         case "quantity" | "int-or-string":
@@ -109,63 +108,63 @@ def _held(text: str) -> Shape:
         case "set" | "atomic":
             return Shape(items=text)
     if text.startswith("*"):
-        return Shape(rest=_held(text[1:]))
+        return Shape(rest=_parse_shape(text[1:]))
     if text.startswith("["):
         keys, _, item = text[1:].partition("]")
-        return Shape(items=Keyed(tuple(keys.split(","))), rest=_held(item.strip()))
-    return Shape(fields=_fields(text)) if text else PLAIN
+        return Shape(items=KeyedItems(tuple(keys.split(","))), rest=_parse_shape(item.strip()))
+    return Shape(fields=_parse_fields(text)) if text else PLAIN
 
 
-def _fields(title: str) -> dict[str, Shape]:
-    return {field: _held(held) for field, held in _BLOCKS[title].items()}
+def _parse_fields(title: str) -> dict[str, Shape]:
+    return {field: _parse_shape(held) for field, held in _BLOCKS[title].items()}
 
 
-def _kinds() -> Iterator[tuple[tuple[str, str, str], Shape]]:
+def _parse_kinds() -> Iterator[tuple[tuple[str, str, str], Shape]]:
     for title in _BLOCKS:
         api_version, _, kind = title.partition(" ")
         if kind:
-            fields = _fields(title) | {"metadata": _METADATA}
+            fields = _parse_fields(title) | {"metadata": _METADATA}
             yield (*split_api_version(api_version), kind), Shape(fields)
 
 
-_METADATA: Final = _held("ObjectMeta")
-_KINDS: Final = dict(_kinds())
+_METADATA: Final = _parse_shape("ObjectMeta")
+_KINDS: Final = dict(_parse_kinds())
 _CUSTOM: Final = Shape({"metadata": _METADATA}, typed=False)
 
 
 Keys: TypeAlias = tuple[str, ...]
 
 Identity: TypeAlias = Hashable
-"""What an item is recognised by; none where it has nothing to be recognised by.
+"""The value that identifies an item; none if it has no identity.
 
-Python cannot tell true from 1, so a list with both under the same key has one identity twice.
+Python considers true equal to 1, so a list with both under the same key has one identity twice.
 """
 
-Identified: TypeAlias = dict[Identity, tuple[int, Any]]
+ItemsByIdentity: TypeAlias = dict[Identity, tuple[int, Any]]
 """Items and their positions, by identity."""
 
 
 def identity_of(item: Any, keys: Keys) -> Identity:  # noqa: ANN401 - any JSON value
-    """Return what tells *item* apart from the others of its list."""
+    """Return the identity of *item* in its list."""
     if not keys:
-        return _scalar_identity(item)
+        return _scalar_identity_of(item)
     if not isinstance(item, dict):
         return None
-    identities = tuple([_scalar_identity(item.get(key)) for key in keys])
+    identities = tuple([_scalar_identity_of(item.get(key)) for key in keys])
     return None if None in identities else identities
 
 
-def identified(items: list[Any], keys: Keys) -> Identified | None:
-    """Return *items* by their identities, or nothing where one has none or two have the same."""
+def index_by_identity(items: list[Any], keys: Keys) -> ItemsByIdentity | None:
+    """Return *items* by their identities; none if one has no identity or two have the same."""
     found = {identity_of(item, keys): (index, item) for index, item in enumerate(items)}
     return found if len(found) == len(items) and None not in found else None
 
 
 def are_aligned(one: list[Any], other: list[Any], keys: Keys) -> bool:
-    """Tell, at a glance, whether both lists hold the same items by their identities, in one order.
+    """Return whether both lists have the same items by their identities, in the same order.
 
-    Most that are compared do, and nothing has to be looked up then. Where it is false, a closer
-    look may still find that they do.
+    A quick check for the most frequent case, which needs no index. If it is false, the lists may
+    still have the same items.
     """
     if len(keys) != 1 or len(one) != len(other):
         return False
@@ -175,7 +174,7 @@ def are_aligned(one: list[Any], other: list[Any], keys: Keys) -> bool:
         distinct = set(identities)
         is_alike = identities == [item[key] for item in other]
     except (KeyError, TypeError):
-        return False  # an item is no map, has no such key, or a map or a list under it
+        return False  # an item is not a map, lacks the key, or has a map or list under it
     return is_alike and len(distinct) == len(identities) and None not in distinct
 
 
@@ -184,13 +183,13 @@ def step_to(item: Any, keys: Keys) -> Select | Member:  # noqa: ANN401 - any JSO
     return Select(tuple([(key, item[key]) for key in keys])) if keys else Member(item)
 
 
-def wanted_by(step: Select | Member) -> tuple[Keys, Identity]:
-    """Return the keys that *step* goes by and the identity it leads to."""
+def target_of(step: Select | Member) -> tuple[Keys, Identity]:
+    """Return the merge keys of *step* and the identity it selects."""
     if isinstance(step, Member):
         return (), identity_of(step.value, ())
     keys = tuple(name for name, _ in step.keys)
     return keys, identity_of(dict(step.keys), keys)
 
 
-def _scalar_identity(value: Any) -> Identity:  # noqa: ANN401 - any JSON value
+def _scalar_identity_of(value: Any) -> Identity:  # noqa: ANN401 - any JSON value
     return None if isinstance(value, dict | list) else value

@@ -10,8 +10,8 @@ _VERBS: Final = {
 _PREFIX: Final = "kubectl-"
 
 
-def inferred_verb(operation: str, subresource: str, manager: str, manager_operation: str) -> str:
-    """Return the verb behind a write, empty where nothing tells: ``edit``, ``scale``, ``apply``."""
+def infer_verb(operation: str, subresource: str, manager: str, manager_operation: str) -> str:
+    """Return the kubectl verb of a write, such as ``edit`` or ``scale``; empty if unknown."""
     if operation == "DELETE":
         return "delete"
     if subresource:

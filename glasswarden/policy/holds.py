@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from glasswarden.kube.hold import held, orphaned, released
-from glasswarden.kube.managed_fields import scaled_since
+from glasswarden.kube.hold import find_orphaned_paths, find_released_paths, hold_fields
+from glasswarden.kube.managed_fields import paths_scaled_since
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import Path, parse_path
 from glasswarden.policy.breakglass.tokens import Stamp
@@ -59,11 +59,13 @@ def apply_hold(case: Case, live: Object, proposed: Object) -> Holding | None:
         return _release_hold(case, live, proposed)
     manager = case.write.manager
     wanted = _fields_changed_under(stamp, live, manager)
-    over = released(live, proposed, wanted, manager)
+    over = find_released_paths(live, proposed, wanted, manager)
     paths = tuple(path for path in wanted if path not in over)
     if begun is None and not paths:
         return None
-    return Holding(held(live, proposed, paths), paths, _renewed_stamp(stamp, paths, case.write))
+    return Holding(
+        hold_fields(live, proposed, paths), paths, _renewed_stamp(stamp, paths, case.write)
+    )
 
 
 def _release_hold(case: Case, live: Object, proposed: Object) -> Holding | None:
@@ -71,8 +73,8 @@ def _release_hold(case: Case, live: Object, proposed: Object) -> Holding | None:
     ended = ended_grant(case) if live_grant(case) is None else None
     if ended is None:
         return None
-    paths = orphaned(live, proposed, map(parse_path, ended.held), case.write.manager)
-    return Holding(held({}, proposed, paths), (), None) if paths else None
+    paths = find_orphaned_paths(live, proposed, map(parse_path, ended.held), case.write.manager)
+    return Holding(hold_fields({}, proposed, paths), (), None) if paths else None
 
 
 def _first_stamp(case: Case) -> Stamp | None:
@@ -92,8 +94,8 @@ def _fields_changed_under(stamp: Stamp, live: Object, manager: str) -> tuple[Pat
     remembered = tuple(map(parse_path, stamp.held))
     if GrantOperation.SCALE not in stamp.operations:
         return remembered
-    scaled = scaled_since(live, stamp.start)
-    known = {*remembered, *released(live, live, scaled, manager)}
+    scaled = paths_scaled_since(live, stamp.start)
+    known = {*remembered, *find_released_paths(live, live, scaled, manager)}
     return (*remembered, *(path for path in scaled if path not in known))
 
 

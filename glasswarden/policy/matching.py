@@ -29,7 +29,7 @@ class Names:
     def __contains__(self, name: str) -> bool:
         # Each write is held against dozens of these, and few have stars.
         return name in self.exact or (
-            bool(self.globs) and any(glob.fits(name) for glob in self.globs)
+            bool(self.globs) and any(glob.matches(name) for glob in self.globs)
         )
 
 

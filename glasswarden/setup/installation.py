@@ -115,7 +115,7 @@ class Installation:
         certificates = self.certificates()
         state = certificates.read()
         if state is None:
-            raise NotInstalled(f"{certificates.place} is not there; is the keeper running?")
+            raise NotInstalled(f"{certificates.location} is not there; is the keeper running?")
         service = Service(self.namespace, self.service)
         endpoint = Endpoint(service, state.bundle, self._caller_token(certificates))
         validating, mutating = configurations(policy, endpoint)
@@ -224,9 +224,9 @@ def plans(installation: Installation, policy: Policy, now: datetime) -> list[Pla
     certificates = installation.certificates()
     state = certificates.read()
     if state is None:
-        raise NotInstalled(f"{certificates.place} is not there; is the keeper running?")
+        raise NotInstalled(f"{certificates.location} is not there; is the keeper running?")
     if state.expires <= now:
-        raise NotInstalled(f"the certificate in {certificates.place} has expired")
+        raise NotInstalled(f"the certificate in {certificates.location} has expired")
     if not installation.ready_addresses():
         place = f"{installation.namespace}/{installation.service}"
         raise NotInstalled(f"no webhook is ready behind Service {place}")

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from certs.authority import spelled
+from certs.authority import normalize_hosts
 from certs.configurations import OURS
 from certs.files import Folder, StateUnreadable, issue_into
 from certs.rotation import is_due
@@ -76,7 +76,7 @@ class Local:
 
 def certificates_for(local: Local, now: datetime) -> Folder:
     """Return the certificates in the folder; new ones where there are none, or old ones."""
-    folder, hosts = Folder(local.folder / "certs"), spelled([local.host])
+    folder, hosts = Folder(local.folder / "certs"), normalize_hosts([local.host])
     try:
         state = folder.read()
     except StateUnreadable:

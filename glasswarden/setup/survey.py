@@ -12,7 +12,7 @@ from typing import Final
 from glasswarden.cluster.client import ApiServer, ApiServerError, NotFound
 from glasswarden.kube.engines.engine import ClusterReader, Detected, Engine, service_accounts
 from glasswarden.kube.engines.registry import DEFAULT_ENGINES, ENGINES, owner_of
-from glasswarden.kube.managed_fields import entries_of, owned_paths
+from glasswarden.kube.managed_fields import entries_of, owned_paths_of
 from glasswarden.kube.objects import Object
 
 PAGE: Final = 500
@@ -192,7 +192,7 @@ def _managers(obj: Object) -> dict[str, set[str]]:
     """Return the fields of each manager of *obj*, what reports its status left out."""
     found: dict[str, set[str]] = {}
     for entry in entries_of(obj):
-        paths = {str(path) for path in owned_paths(entry.fields)}
+        paths = {str(path) for path in owned_paths_of(entry.fields)}
         paths = {path for path in paths if not path.startswith(("/status", "/metadata/managed"))}
         if paths:
             found.setdefault(entry.manager, set()).update(paths)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from certs.rotation import State, Timing, advance, begin, first_state
+from certs.rotation import State, Timing, advance, begin_rotation, first_state
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOSTS = ("glasswarden.glasswarden.svc",)
@@ -16,7 +16,7 @@ def steady(now: datetime = NOW) -> State:
 
 
 def publishing(now: datetime = NOW) -> State:
-    return begin(steady(now), HOSTS, now, TIMING)
+    return begin_rotation(steady(now), HOSTS, now, TIMING)
 
 
 def overlapping(now: datetime = NOW) -> State:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from certs.configurations import BREAK_GLASS, OURS, Condition, publish
+from certs.configurations import BREAK_GLASS_ANNOTATION, OURS, Condition, publish_bundle
 from tests.policy.builders import a_policy
 from webhook.registration.configurations import Endpoint, configurations
 
@@ -37,18 +37,18 @@ def test_mutating_configuration_is_needed_only_with_breakglass_rules(
 ) -> None:
     validating, _ = made(policy)
     held = Cluster(validatingwebhookconfigurations=validating)
-    seen = publish(held, BUNDLE)  # type: ignore[arg-type]  # only reads
+    seen = publish_bundle(held, BUNDLE)  # type: ignore[arg-type]  # only reads
     assert seen == {VALIDATING: Condition.CURRENT, MUTATING: condition}
 
 
 def test_validating_configuration_is_always_needed() -> None:
     held = Cluster(mutatingwebhookconfigurations=made("")[1])
-    seen = publish(held, BUNDLE)  # type: ignore[arg-type]  # only reads
+    seen = publish_bundle(held, BUNDLE)  # type: ignore[arg-type]  # only reads
     assert seen[VALIDATING] is Condition.MISSING
 
 
 def test_configurations_are_annotated_only_when_the_policy_has_breakglass_rules() -> None:
     for configuration in made(GLASS):
-        assert configuration["metadata"]["annotations"][BREAK_GLASS] == "true"
+        assert configuration["metadata"]["annotations"][BREAK_GLASS_ANNOTATION] == "true"
     for configuration in made(""):
-        assert BREAK_GLASS not in configuration["metadata"]["annotations"]
+        assert BREAK_GLASS_ANNOTATION not in configuration["metadata"]["annotations"]

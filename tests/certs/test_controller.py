@@ -1,12 +1,12 @@
-"""The certificate controller's passes, with a store in memory and late configurations."""
+"""Passes of the certificate controller, with a store in memory and late configurations."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
 
-from certs.configurations import OURS, Condition, Sightings, patch_for
-from certs.controller import Keeper
+from certs.configurations import OURS, Condition, Conditions, patch_for
+from certs.controller import CertificateController
 from certs.files import StateUnreadable
 from certs.rotation import Phase, State
 from glasswarden.cluster.lease import Sighting, is_free
@@ -21,7 +21,7 @@ class Kept:
 
     state: State | None = None
     broken: bool = False
-    place: str = "memory"
+    location: str = "memory"
 
     def read(self) -> State | None:
         if self.broken:
@@ -39,7 +39,7 @@ class Configurations:
     bundles: list[bytes] = field(default_factory=list)
     gone: bool = False
 
-    def publish(self, bundle: bytes) -> Sightings:
+    def publish(self, bundle: bytes) -> Conditions:
         if self.gone:
             return {VALIDATING: Condition.MISSING, MUTATING: Condition.NOT_NEEDED}
         current = bool(self.bundles) and self.bundles[-1] == bundle
@@ -49,22 +49,22 @@ class Configurations:
         return {VALIDATING: condition, MUTATING: Condition.NOT_NEEDED}
 
 
-def a_keeper(store: Kept, configurations: Configurations) -> Keeper:
-    return Keeper(store, configurations.publish, HOSTS, TIMING)
+def a_controller(store: Kept, configurations: Configurations) -> CertificateController:
+    return CertificateController(store, configurations.publish, HOSTS, TIMING)
 
 
 def test_first_pass_issues_a_certificate_and_publishes_its_bundle() -> None:
     store, configurations = Kept(), Configurations()
-    done = a_keeper(store, configurations).turn(NOW)
+    done = a_controller(store, configurations).run_pass(NOW)
     assert store.state == done.state
     assert configurations.bundles == [done.state.bundle]
 
 
 def test_full_rotation_removes_no_authority_before_its_time() -> None:
     store, configurations = Kept(publishing()), Configurations([steady().bundle])
-    keeper = a_keeper(store, configurations)
+    controller = a_controller(store, configurations)
     moments = [NOW + timedelta(seconds=seconds) for seconds in (0, 5, 30, 3600, 3700)]
-    assert [keeper.turn(now).state.phase for now in moments] == [
+    assert [controller.run_pass(now).state.phase for now in moments] == [
         Phase.PUBLISHING,  # patched just now: API servers have not read it
         Phase.PUBLISHING,
         Phase.OVERLAPPING,
@@ -76,13 +76,13 @@ def test_full_rotation_removes_no_authority_before_its_time() -> None:
 
 def test_unreadable_state_is_reported_and_issued_anew() -> None:
     store = Kept(broken=True)
-    done = a_keeper(store, Configurations()).turn(NOW)
-    assert done.complaint == "torn"
+    done = a_controller(store, Configurations()).run_pass(NOW)
+    assert done.problem == "torn"
     assert store.state is not None
 
 
 def test_deleted_configuration_is_reported_as_missing() -> None:
-    done = a_keeper(Kept(steady()), Configurations(gone=True)).turn(NOW)
+    done = a_controller(Kept(steady()), Configurations(gone=True)).run_pass(NOW)
     assert done.missing == ("validatingwebhookconfigurations/glasswarden",)
 
 

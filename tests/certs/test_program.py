@@ -9,18 +9,18 @@ from certs.program import Program
 from glasswarden.cluster.client import Conflict, Unreachable
 
 if TYPE_CHECKING:
-    from certs.controller import Keeper
+    from certs.controller import CertificateController
 
 
-class FailingKeeper:
+class FailingController:
     """Fails at its first passes, and ends the program after its last."""
 
     def __init__(self, *failures: Exception) -> None:
         self.turns = 0
-        self.program = Program(cast("Keeper", self), None, timedelta(seconds=0))
+        self.program = Program(cast("CertificateController", self), None, timedelta(seconds=0))
         self._failures = failures
 
-    def turn(self, _now: datetime) -> None:
+    def run_pass(self, _now: datetime) -> None:
         self.turns += 1
         if self.turns == len(self._failures):
             self.program.stop()
@@ -40,6 +40,6 @@ class FailingKeeper:
     ids=lambda failure: type(failure).__name__,
 )
 def test_error_in_a_pass_does_not_end_the_program(failure: Exception) -> None:
-    keeper = FailingKeeper(failure, failure, failure)
-    keeper.program.run()
-    assert keeper.turns == 3
+    controller = FailingController(failure, failure, failure)
+    controller.program.run()
+    assert controller.turns == 3

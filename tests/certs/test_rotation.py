@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certs.authority import is_issued_by
-from certs.rotation import Phase, State, Timing, advance, begin, is_due, next_change
+from certs.rotation import Phase, State, Timing, advance, begin_rotation, is_due, next_change_of
 from tests.certs.builders import HOSTS, NOW, TIMING, overlapping, publishing, steady
 
 SECOND = timedelta(seconds=1)
@@ -70,14 +70,14 @@ def test_changed_hosts_make_a_certificate_due() -> None:
 def test_another_spelling_of_an_ip_address_makes_no_certificate_due() -> None:
     state = advance(steady(), ("::1",), NOW, TIMING, published=True).coming
     assert state is not None
-    again = begin(steady(), ("::1",), NOW, TIMING)
+    again = begin_rotation(steady(), ("::1",), NOW, TIMING)
     served = State(again.authorities, state, NOW)
     assert not is_due(served, ("0:0:0:0:0:0:0:1",), NOW)
 
 
 def test_rotation_in_progress_is_not_begun_twice() -> None:
     state = publishing()
-    assert begin(state, HOSTS, NOW, TIMING) is state
+    assert begin_rotation(state, HOSTS, NOW, TIMING) is state
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_rotation_in_progress_is_not_begun_twice() -> None:
 def test_next_change_is_known_where_only_time_decides(
     state: Callable[[], State], expected: object
 ) -> None:
-    assert next_change(state(), TIMING) == expected
+    assert next_change_of(state(), TIMING) == expected
 
 
 moments = st.lists(
@@ -111,7 +111,7 @@ def test_served_certificate_is_always_trusted_by_the_published_bundle(
     for seconds, reaches_the_configurations, asked_for in steps:
         now += timedelta(seconds=seconds)
         if asked_for:
-            state = begin(state, HOSTS, now, timing)
+            state = begin_rotation(state, HOSTS, now, timing)
         state = advance(state, HOSTS, now, timing, published=published.bundle == state.bundle)
         if reaches_the_configurations:
             published = state

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 
 from glasswarden.kube.compare import ABSENT, value_at
-from glasswarden.kube.diff import Change, changes, is_covered, touches, without_noise
-from glasswarden.kube.equality import identical
+from glasswarden.kube.diff import Change, find_changes, is_covered, remove_noise, touches
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.objects import Object
 from glasswarden.kube.patch import apply_changes
 from glasswarden.kube.paths import Order, parse_path
@@ -248,25 +248,25 @@ NOISE: list[tuple[str, Object, Object, Told]] = [
     ],
 )
 def test_changes_of_a_write_are_found(old: Object, new: Object, expected: Told) -> None:
-    assert told(changes(old, new)) == expected
+    assert told(find_changes(old, new)) == expected
 
 
 def test_an_object_is_created_and_deleted_as_a_whole() -> None:
     obj = an_object(metadata={"uid": "u"}, status={})
-    assert told(changes(None, obj)) == {"/": (ABSENT, an_object())}
-    assert told(changes(obj, None)) == {"/": (an_object(), ABSENT)}
+    assert told(find_changes(None, obj)) == {"/": (ABSENT, an_object())}
+    assert told(find_changes(obj, None)) == {"/": (an_object(), ABSENT)}
 
 
 def test_status_is_compared_only_for_the_status_subresource() -> None:
     old, new = an_object(status={"replicas": 1}), an_object(status={"replicas": 2})
-    assert told(changes(old, new, subresource="status")) == {"/status/replicas": (1, 2)}
-    assert changes(old, new, subresource="scale") == []
+    assert told(find_changes(old, new, subresource="status")) == {"/status/replicas": (1, 2)}
+    assert find_changes(old, new, subresource="scale") == []
 
 
 def test_changes_are_in_the_order_of_the_object() -> None:
     old = a_deployment({"name": "app", "image": "a", "args": ["x"]}, replicas=1, paused=True)
     new = a_deployment({"name": "app", "image": "b", "args": ["y"]}, replicas=2, minReadySeconds=3)
-    assert list(told(changes(old, new))) == [
+    assert list(told(find_changes(old, new))) == [
         f"{CONTAINER}/image",
         f"{CONTAINER}/args",
         "/spec/replicas",
@@ -283,7 +283,7 @@ class TestCustomResources:
 
     def test_merge_keys_and_sets_are_learned(self) -> None:
         entry = an_entry("m", "/spec/rules[id=1]/v", "/spec/tags[=a]")
-        assert told(changes(managed_by(self.OLD, entry), self.NEW)) == {
+        assert told(find_changes(managed_by(self.OLD, entry), self.NEW)) == {
             "/spec/rules[id=1]": ({"id": 1, "v": "a"}, ABSENT),
             "/spec/rules[id=2]/v": ("b", "c"),
             "/spec/tags[=b]": (ABSENT, "b"),
@@ -293,7 +293,7 @@ class TestCustomResources:
         old = a_custom_object(spec={"rules": [{"id": 1, "to": [{"host": "a", "weight": 1}]}]})
         new = a_custom_object(spec={"rules": [{"id": 1, "to": [{"host": "a", "weight": 2}]}]})
         entry = an_entry("m", "/spec/rules[id=1]/to[host=a]/weight")
-        assert told(changes(managed_by(old, entry), new)) == {
+        assert told(find_changes(managed_by(old, entry), new)) == {
             "/spec/rules[id=1]/to[host=a]/weight": (1, 2)
         }
 
@@ -301,18 +301,18 @@ class TestCustomResources:
         """The writer could not change them."""
         old = managed_by(self.OLD, an_entry("m", "/spec/rules[id=1]/v"))
         new = managed_by(self.NEW, an_entry("m", "/spec/rules[v=a]/id"))
-        assert "/spec/rules[id=2]/v" in told(changes(old, new))
+        assert "/spec/rules[id=2]/v" in told(find_changes(old, new))
 
     def test_managed_fields_cannot_override_the_schema_of_a_known_kind(self) -> None:
         forged = an_entry("m", "/spec/template/spec/containers[image=a]/name")
         old = managed_by(a_deployment({"name": "app", "image": "a"}), forged)
         new = a_deployment({"name": "app", "image": "b"})
-        assert told(changes(old, new)) == {f"{CONTAINER}/image": ("a", "b")}
+        assert told(find_changes(old, new)) == {f"{CONTAINER}/image": ("a", "b")}
 
     def test_merge_keys_of_unknown_lists_in_a_known_kind_are_learned(self) -> None:
         old, new = a_pod(gadgets=[{"name": "a", "v": 1}]), a_pod(gadgets=[{"name": "a", "v": 2}])
         entry = an_entry("m", "/spec/gadgets[name=a]/v")
-        assert list(told(changes(managed_by(old, entry), new))) == ["/spec/gadgets[name=a]/v"]
+        assert list(told(find_changes(managed_by(old, entry), new))) == ["/spec/gadgets[name=a]/v"]
 
 
 class TestAuthors:
@@ -323,17 +323,17 @@ class TestAuthors:
         kubectl = an_entry("kubectl-edit", "/spec/replicas", time="2026-03-01T10:05:00Z")
         old = managed_by(a_deployment(replicas=1), flux)
         new = managed_by(a_deployment(replicas=3), kubectl)
-        (change,) = changes(old, new)
+        (change,) = find_changes(old, new)
         assert (change.manager, change.operation) == ("kubectl-edit", "Update")
 
     def test_manager_of_the_request_takes_precedence(self) -> None:
         flux = an_entry("kustomize-controller", "/spec/replicas", operation="Apply")
         old = managed_by(a_deployment(replicas=1), flux)
-        (change,) = changes(old, managed_by(a_deployment()), manager="kubectl-edit")
+        (change,) = find_changes(old, managed_by(a_deployment()), manager="kubectl-edit")
         assert (change.manager, change.operation) == ("kubectl-edit", "Update")
 
     def test_author_is_empty_without_managed_fields(self) -> None:
-        (change,) = changes(a_deployment(replicas=1), a_deployment(replicas=2))
+        (change,) = find_changes(a_deployment(replicas=1), a_deployment(replicas=2))
         assert (change.manager, change.operation) == ("", "")
 
 
@@ -357,12 +357,12 @@ def test_change_touches_a_field_alone_or_through_its_parent(
     new: dict[str, str],
     touched: bool,  # noqa: FBT001 - an expectation
 ) -> None:
-    found = changes(an_object(annotations=old), an_object(annotations=new))
+    found = find_changes(an_object(annotations=old), an_object(annotations=new))
     assert any(touches(change, parse_path(MARK)) for change in found) == touched
 
 
 def test_change_touches_its_parent_fields() -> None:
-    (change,) = changes(a_deployment(replicas=1), a_deployment(replicas=2))
+    (change,) = find_changes(a_deployment(replicas=1), a_deployment(replicas=2))
     assert touches(change, parse_path("/spec"))
     assert not touches(change, parse_path("/metadata"))
 
@@ -380,12 +380,12 @@ def test_change_is_covered_when_all_its_fields_are(
     patterns: list[str],
     covered: bool,  # noqa: FBT001 - an expectation
 ) -> None:
-    (change,) = changes(an_object(), an_object(spec={"replicas": 1, "paused": True}))
+    (change,) = find_changes(an_object(), an_object(spec={"replicas": 1, "paused": True}))
     assert is_covered(change, list(map(parse_pattern, patterns))) == covered
 
 
 def test_change_is_covered_only_if_its_old_value_is() -> None:
-    (change,) = changes(an_object(spec={"a": {"b": 1}}), an_object(spec={"a": 1}))
+    (change,) = find_changes(an_object(spec={"a": {"b": 1}}), an_object(spec={"a": 1}))
     assert not is_covered(change, [parse_pattern("/spec/a/b")])
     assert is_covered(change, [parse_pattern("/spec/a")])
 
@@ -409,12 +409,12 @@ class TestProperties:
 
     @given(custom_objects() | pods())
     def test_an_object_does_not_differ_from_its_copy(self, obj: Object) -> None:
-        assert changes(obj, json.loads(json.dumps(obj))) == []
+        assert find_changes(obj, json.loads(json.dumps(obj))) == []
 
     @given(custom_objects() | pods(), custom_objects() | pods())
     def test_change_has_the_values_at_its_path(self, old: Object, new: Object) -> None:
-        before, after = without_noise(old), without_noise(new)
-        for change in changes(old, new):
+        before, after = remove_noise(old), remove_noise(new)
+        for change in find_changes(old, new):
             if isinstance(change.path.step, Order):
                 continue
             assert value_at(before, change.path) is change.old
@@ -422,7 +422,7 @@ class TestProperties:
 
     @given(custom_objects() | pods(), custom_objects() | pods())
     def test_no_change_contains_another(self, old: Object, new: Object) -> None:
-        steps = [change.path.steps for change in changes(old, new)]
+        steps = [change.path.steps for change in find_changes(old, new)]
         assert not any(
             one != other and one == other[: len(one)] for one in steps for other in steps
         )
@@ -430,18 +430,18 @@ class TestProperties:
 
     @given(custom_objects() | pods(), custom_objects() | pods())
     def test_reverse_diff_has_as_many_changes(self, old: Object, new: Object) -> None:
-        assert len(changes(old, new)) == len(changes(new, old))
+        assert len(find_changes(old, new)) == len(find_changes(new, old))
 
     @given(custom_objects() | pods(), custom_objects() | pods())
     def test_diff_and_apply_modify_neither_object(self, old: Object, new: Object) -> None:
         before = json.dumps([old, new])
-        apply_changes(old, changes(old, new))
+        apply_changes(old, find_changes(old, new))
         assert json.dumps([old, new]) == before
 
 
 def assert_exact(old: Object, new: Object) -> None:
-    made = apply_changes(old, changes(old, new))
-    assert identical(without_noise(made), without_noise(new))
+    made = apply_changes(old, find_changes(old, new))
+    assert is_identical(remove_noise(made), remove_noise(new))
 
 
 class Counted(str):
@@ -503,7 +503,7 @@ def test_work_grows_linearly_with_the_object(
         old, new = (a_custom_object(spec=shape(size, leaf)) for leaf in ("old", "new"))
         old["metadata"]["managedFields"] = entry
         Counted.comparisons = 0
-        assert changes(old, new)
+        assert find_changes(old, new)
         return Counted.comparisons
 
     assert comparisons(4000) <= 2.4 * comparisons(2000)
@@ -522,16 +522,16 @@ class TestDeepNesting:
 
     def test_one_change_at_the_deepest_level_is_found(self) -> None:
         old, new = self.nested(1), self.nested(2)
-        (change,) = changes(old, new)
+        (change,) = find_changes(old, new)
         assert (change.old, change.new) == (1, 2)
         assert len(change.path.steps) == self.DEPTH + 1
-        assert identical(apply_changes(old, [change]), new)
+        assert is_identical(apply_changes(old, [change]), new)
 
     def test_changes_on_every_level_are_found(self) -> None:
         old, new = self.nested(1, around=1), self.nested(2, around=2)
-        found = changes(old, new)
+        found = find_changes(old, new)
         assert len(found) == self.DEPTH + 1
-        assert identical(apply_changes(old, found), new)
+        assert is_identical(apply_changes(old, found), new)
 
     def test_equal_deep_objects_have_no_changes(self) -> None:
-        assert changes(self.nested(1), self.nested(1)) == []
+        assert find_changes(self.nested(1), self.nested(1)) == []

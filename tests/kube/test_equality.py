@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from glasswarden.kube.equality import identical, surely_equal
+from glasswarden.kube.equality import is_identical, is_surely_equal
 from tests.kube.strategies import jsons
 
 
@@ -38,21 +38,21 @@ def test_values_are_identical_as_json(
     other: Any,  # noqa: ANN401 - any JSON value
     same: bool,  # noqa: FBT001 - an expectation
 ) -> None:
-    assert identical(one, other) == same
+    assert is_identical(one, other) == same
 
 
 @given(jsons, jsons)
 def test_identical_agrees_with_python_except_for_booleans(one: Any, other: Any) -> None:  # noqa: ANN401
-    assert identical(one, one)
-    assert identical(one, other) <= (one == other)
-    assert identical(one, other) == identical(other, one)
+    assert is_identical(one, one)
+    assert is_identical(one, other) <= (one == other)
+    assert is_identical(one, other) == is_identical(other, one)
 
 
 def test_deeply_nested_values_are_compared() -> None:
-    assert identical(nested(1), nested(1))
-    assert not identical(nested(1), nested(2))
+    assert is_identical(nested(1), nested(1))
+    assert not is_identical(nested(1), nested(2))
 
 
 def test_deeply_nested_values_are_not_surely_equal() -> None:
-    assert surely_equal(nested(1, depth=10), nested(1, depth=10))
-    assert not surely_equal(nested(1), nested(1))
+    assert is_surely_equal(nested(1, depth=10), nested(1, depth=10))
+    assert not is_surely_equal(nested(1), nested(1))

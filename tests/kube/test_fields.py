@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasswarden.kube.diff import changed_fields, changes
+from glasswarden.kube.diff import find_changed_fields, find_changes
 from glasswarden.kube.objects import Object, ref_of
 from tests.kube.builders import a_custom_object, a_deployment, a_pod, an_object
 
@@ -19,7 +19,7 @@ APP = "/spec/template/spec/containers[name=app]"
     ids=["came", "went", "changed"],
 )
 def test_each_label_is_a_field_of_its_own(old: Object, new: Object, fields: list[str]) -> None:
-    found = changed_fields(ref_of(new), changes(old, new))
+    found = find_changed_fields(ref_of(new), find_changes(old, new))
     assert [str(path) for path in found] == [f"/metadata/labels/{name}" for name in fields]
 
 
@@ -59,4 +59,4 @@ def test_each_label_is_a_field_of_its_own(old: Object, new: Object, fields: list
 def test_each_keyed_list_item_is_a_field_of_its_own(
     old: Object, new: Object, fields: list[str]
 ) -> None:
-    assert list(map(str, changed_fields(ref_of(new), changes(old, new)))) == fields
+    assert list(map(str, find_changed_fields(ref_of(new), find_changes(old, new)))) == fields

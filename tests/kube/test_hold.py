@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glasswarden.kube.compare import value_at
-from glasswarden.kube.diff import Change, changed_fields, changes, touches
-from glasswarden.kube.hold import held
+from glasswarden.kube.diff import Change, find_changed_fields, find_changes, touches
+from glasswarden.kube.hold import hold_fields
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.kube.paths import Index, Order, Path, parse_path, path_of
 from tests.kube.builders import a_deployment, a_pod, an_object, managed_by
@@ -27,7 +27,7 @@ def named(*names: str) -> list[Object]:
 
 
 def hold(live: Object, proposed: Object, *paths: str) -> Object:
-    return held(live, proposed, map(parse_path, paths))
+    return hold_fields(live, proposed, map(parse_path, paths))
 
 
 def test_held_field_keeps_its_live_value_beside_proposed_ones() -> None:
@@ -163,10 +163,13 @@ def test_write_of_the_owner_changes_no_held_field(
     versions: tuple[Object, Object, Object],
 ) -> None:
     before, live, proposed = versions
-    paths = [change.path for change in changes(before, live)]
-    result = held(live, proposed, paths)
+    paths = [change.path for change in find_changes(before, live)]
+    result = hold_fields(live, proposed, paths)
     lost = [
-        (change, path) for change in changes(live, result) for path in paths if alters(change, path)
+        (change, path)
+        for change in find_changes(live, result)
+        for path in paths
+        if alters(change, path)
     ]
     assert not lost
 
@@ -174,18 +177,18 @@ def test_write_of_the_owner_changes_no_held_field(
 @given(objects)
 def test_fields_that_are_not_held_are_as_proposed(versions: tuple[Object, Object, Object]) -> None:
     before, live, proposed = alike(*versions)
-    paths = [unit_of(change.path) for change in changes(before, live)]
-    result = held(live, proposed, paths)
-    rewritten = [change.path for change in changes(proposed, result)]
+    paths = [unit_of(change.path) for change in find_changes(before, live)]
+    result = hold_fields(live, proposed, paths)
+    rewritten = [change.path for change in find_changes(proposed, result)]
     assert not [path for path in rewritten if not any(is_along(path, each) for each in paths)]
 
 
 @given(objects)
 def test_hold_is_idempotent(versions: tuple[Object, Object, Object]) -> None:
     before, live, proposed = versions
-    paths = [change.path for change in changes(before, live)]
-    once = held(live, proposed, paths)
-    assert held(live, once, paths) == once
+    paths = [change.path for change in find_changes(before, live)]
+    once = hold_fields(live, proposed, paths)
+    assert hold_fields(live, once, paths) == once
 
 
 @given(objects, st.lists(any_paths, max_size=3))
@@ -194,9 +197,9 @@ def test_hold_is_idempotent_for_outdated_paths(
 ) -> None:
     """A stamp may be older than what has become of the object since."""
     before, live, proposed = versions
-    paths = [change.path for change in changes(before, proposed)] + more
-    once = held(live, proposed, paths)
-    assert held(live, once, paths) == once
+    paths = [change.path for change in find_changes(before, proposed)] + more
+    once = hold_fields(live, proposed, paths)
+    assert hold_fields(live, once, paths) == once
 
 
 @given(st.tuples(pods(), pods()))
@@ -204,8 +207,8 @@ def test_fields_added_or_removed_together_are_held_one_by_one(
     versions: tuple[Object, Object],
 ) -> None:
     before, live = versions
-    paths = changed_fields(ref_of(live), changes(before, live))
-    assert changes(live, held(live, before, paths)) == []
+    paths = find_changed_fields(ref_of(live), find_changes(before, live))
+    assert find_changes(live, hold_fields(live, before, paths)) == []
 
 
 @given(objects)
@@ -214,8 +217,8 @@ def test_owner_that_proposes_the_old_object_changes_nothing(
 ) -> None:
     """A reconciler whose Git did not move sees no difference at all."""
     before, live, _ = versions
-    paths = [change.path for change in changes(before, live)]
-    assert changes(live, held(live, before, paths)) == []
+    paths = [change.path for change in find_changes(before, live)]
+    assert find_changes(live, hold_fields(live, before, paths)) == []
 
 
 def alike(*versions: Object) -> list[Object]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from glasswarden.kube.hold import LAST_APPLIED, released
+from glasswarden.kube.hold import LAST_APPLIED, find_released_paths
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import parse_path
 from tests.kube.builders import a_deployment, an_entry, an_object, managed_by
@@ -18,7 +18,7 @@ LIVE = a_deployment({"name": "app", "image": "hotfix"}, replicas=5)
 
 
 def release(live: Object, proposed: Object, *paths: str, manager: str = FLUX) -> list[str]:
-    return list(map(str, released(live, proposed, map(parse_path, paths), manager)))
+    return list(map(str, find_released_paths(live, proposed, map(parse_path, paths), manager)))
 
 
 def applied(*owned: str, manager: str = FLUX) -> Object:

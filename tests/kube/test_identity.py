@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from glasswarden.kube.schema import are_aligned, identified
+from glasswarden.kube.schema import are_aligned, index_by_identity
 
 A, B = {"name": "a", "value": 1}, {"name": "b", "value": 2}
 ALIKE = [{"name": True}, {"name": 1}]
@@ -34,7 +34,7 @@ def test_lists_are_aligned_when_items_match_in_order(
 ) -> None:
     assert are_aligned(one, other, ("name",)) is aligned
     if aligned:
-        before, after = identified(one, ("name",)), identified(other, ("name",))
+        before, after = index_by_identity(one, ("name",)), index_by_identity(other, ("name",))
         assert before is not None
         assert after is not None
         assert list(before) == list(after)

@@ -1,11 +1,11 @@
-"""`json_patch`: applied as RFC 6902 says, it makes the new version of the old."""
+"""`build_json_patch`: applied as RFC 6902 says, it makes the new version of the old."""
 
 import pytest
 from hypothesis import given
 
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 from glasswarden.kube.objects import Object
-from glasswarden.kube.patch import json_patch
+from glasswarden.kube.patch import build_json_patch
 from tests.json_patches import apply_patch
 from tests.kube.strategies import json_maps
 
@@ -30,9 +30,9 @@ from tests.kube.strategies import json_maps
     ],
 )  # fmt: skip
 def test_one_difference_is_one_operation(old: Object, new: Object, patch: list[Object]) -> None:
-    assert json_patch(old, new) == patch
+    assert build_json_patch(old, new) == patch
 
 
 @given(json_maps, json_maps)
 def test_patch_turns_the_old_version_into_the_new(old: Object, new: Object) -> None:
-    assert identical(apply_patch(old, json_patch(old, new)), new)
+    assert is_identical(apply_patch(old, build_json_patch(old, new)), new)

@@ -9,7 +9,7 @@ from glasswarden.kube.managed_fields import (
     entries_of,
     items_of,
     manager_from_user_agent,
-    owned_paths,
+    owned_paths_of,
     owners_at,
     parse_step,
     render_step,
@@ -18,7 +18,7 @@ from glasswarden.kube.managed_fields import (
 )
 from glasswarden.kube.objects import Object
 from glasswarden.kube.paths import Order, Path, parse_path, path_of
-from glasswarden.kube.schema import Items, Keyed
+from glasswarden.kube.schema import Items, KeyedItems
 from tests.kube.builders import a_deployment, an_entry, an_object, fields_owning, managed_by
 from tests.kube.strategies import steps
 
@@ -92,7 +92,7 @@ APPLIED = [
 def after_kubectl_edit() -> list[Object]:
     """Return the same entries once a person has edited the image."""
     applied, status = APPLIED
-    owned = [path for path in owned_paths(applied["fieldsV1"]) if str(path) != IMAGE]  # type: ignore[arg-type]
+    owned = [path for path in owned_paths_of(applied["fieldsV1"]) if str(path) != IMAGE]  # type: ignore[arg-type]
     left = {**applied, "fieldsV1": fields_owning(owned)}
     return [left, status, an_entry("kubectl-edit", IMAGE, time=LATER)]
 
@@ -107,7 +107,7 @@ class TestEntries:
 
     def test_entry_has_the_fields_it_owns(self) -> None:
         applied, _ = entries_of(managed_by(an_object(), *APPLIED))
-        owned = set(map(str, owned_paths(applied.fields)))
+        owned = set(map(str, owned_paths_of(applied.fields)))
         assert {IMAGE, REPLICAS, "/spec/template/spec/containers[name=app]"} <= owned
         ports = "/spec/template/spec/containers[name=app]/ports"
         assert f"{ports}[containerPort=8080,protocol=TCP]/name" in owned
@@ -145,12 +145,12 @@ class TestEntries:
             "i:-1": {},
             "": {},
         }
-        assert list(owned_paths(fields)) == [path_of("a")]
+        assert list(owned_paths_of(fields)) == [path_of("a")]
 
     def test_deeply_nested_fields_are_read(self) -> None:
         deep = path_of(*["a"] * 20_000)
         fields = fields_owning([deep])
-        assert list(owned_paths(fields)) == [deep]
+        assert list(owned_paths_of(fields)) == [deep]
         before = entries_of(managed_fields_of(fields))
         after = entries_of(managed_fields_of(fields_owning([deep, path_of("b")])))
         assert [entry.manager for entry in writers_between(before, after)] == [""]
@@ -293,8 +293,8 @@ def test_manager_that_lost_the_fields_of_a_map_does_not_own_them(
 @pytest.mark.parametrize(
     ("node", "items"),
     [
-        ({".": {}, 'k:{"name":"a"}': {}}, Keyed(("name",))),
-        ({'k:{"port":80,"protocol":"TCP"}': {}}, Keyed(("port", "protocol"))),
+        ({".": {}, 'k:{"name":"a"}': {}}, KeyedItems(("name",))),
+        ({'k:{"port":80,"protocol":"TCP"}': {}}, KeyedItems(("port", "protocol"))),
         ({'v:"a"': {}}, "set"),
         ({"i:0": {}}, None),
         ({"k:{}": {}}, None),
@@ -325,7 +325,7 @@ def test_every_step_has_a_name_in_fields_v1(step: object) -> None:
 @given(owned_path_sets)
 def test_fields_owning_some_paths_own_exactly_these(paths: list[Path]) -> None:
     fields = fields_owning(paths)
-    owned = list(owned_paths(fields))
+    owned = list(owned_paths_of(fields))
     assert {render_path(path) for path in owned} == {render_path(path) for path in paths}
     assert fields_owning(owned) == fields
 

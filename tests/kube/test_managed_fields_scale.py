@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from glasswarden.kube.managed_fields import scaled_since
+from glasswarden.kube.managed_fields import paths_scaled_since
 from glasswarden.kube.paths import parse_path
 from tests.kube.builders import a_deployment, an_entry, managed_by
 
@@ -33,4 +33,4 @@ def test_scale_by_hand_since_the_start_is_found(
 ) -> None:
     entry = an_entry(manager, REPLICAS, subresource=subresource, time=time)
     live = managed_by(a_deployment(replicas=5), entry)
-    assert list(scaled_since(live, START)) == list(map(parse_path, found))
+    assert list(paths_scaled_since(live, START)) == list(map(parse_path, found))

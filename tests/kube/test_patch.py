@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from glasswarden.kube.compare import ABSENT, value_at
-from glasswarden.kube.diff import Change, changes
+from glasswarden.kube.diff import Change, find_changes
 from glasswarden.kube.patch import ChangeMismatch, apply_changes
 from glasswarden.kube.paths import parse_path
 from tests.kube.builders import a_pod
@@ -114,5 +114,7 @@ def test_changes_with_parsed_paths_can_be_applied() -> None:
     new = a_pod(
         containers=[{"name": "b", "image": "i"}, {"name": "a", "args": ["y"]}, {"name": "c"}]
     )
-    read = [Change(parse_path(str(each.path)), each.old, each.new) for each in changes(old, new)]
+    read = [
+        Change(parse_path(str(each.path)), each.old, each.new) for each in find_changes(old, new)
+    ]
     assert apply_changes(old, read) == new

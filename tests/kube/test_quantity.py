@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from glasswarden.kube.equality import (
     QuantityError,
+    is_same_int_or_string,
+    is_same_quantity,
     parse_quantity,
-    same_int_or_string,
-    same_quantity,
 )
 
 KIBI = 1024
@@ -94,7 +94,7 @@ def test_spellings_of_one_amount_are_the_same_quantity(amount: int) -> None:
         f"{amount}.0",
         f"{amount}000e-3",
     ]
-    assert all(same_quantity(one, other) for one in spellings for other in spellings)
+    assert all(is_same_quantity(one, other) for one in spellings for other in spellings)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_quantities_are_compared_by_amount(
     other: Any,  # noqa: ANN401 - any JSON value
     same: bool,  # noqa: FBT001 - an expectation
 ) -> None:
-    assert same_quantity(one, other) == same
+    assert is_same_quantity(one, other) == same
 
 
 @pytest.mark.parametrize(
@@ -140,4 +140,4 @@ def test_int_or_strings_are_compared_by_meaning(
     other: Any,  # noqa: ANN401 - any JSON value
     same: bool,  # noqa: FBT001 - an expectation
 ) -> None:
-    assert same_int_or_string(one, other) == same
+    assert is_same_int_or_string(one, other) == same

@@ -4,7 +4,7 @@ import pytest
 
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import Key, parse_path
-from glasswarden.kube.schema import Items, Keyed, Meaning, Shape, shape_of
+from glasswarden.kube.schema import Items, KeyedItems, Meaning, Shape, shape_of
 
 POD_SPEC = "/spec/template/spec"
 
@@ -21,25 +21,29 @@ def shape_at(kind: str, path: str) -> Shape:
 @pytest.mark.parametrize(
     ("kind", "path", "items"),
     [
-        ("apps/v1/Deployment", f"{POD_SPEC}/containers", Keyed(("name",))),
-        ("apps/v1/Deployment", f"{POD_SPEC}/initContainers[0]/env", Keyed(("name",))),
-        ("apps/v1/Deployment", f"{POD_SPEC}/containers[0]/volumeMounts", Keyed(("mountPath",))),
+        ("apps/v1/Deployment", f"{POD_SPEC}/containers", KeyedItems(("name",))),
+        ("apps/v1/Deployment", f"{POD_SPEC}/initContainers[0]/env", KeyedItems(("name",))),
+        (
+            "apps/v1/Deployment",
+            f"{POD_SPEC}/containers[0]/volumeMounts",
+            KeyedItems(("mountPath",)),
+        ),
         (
             "apps/v1/Deployment",
             f"{POD_SPEC}/containers[0]/ports",
-            Keyed(("containerPort", "protocol")),
+            KeyedItems(("containerPort", "protocol")),
         ),
         ("apps/v1/Deployment", f"{POD_SPEC}/containers[0]/args", "atomic"),
         ("apps/v1/Deployment", f"{POD_SPEC}/tolerations", "atomic"),
-        ("apps/v1/Deployment", f"{POD_SPEC}/volumes", Keyed(("name",))),
-        ("apps/v1/Deployment", f"{POD_SPEC}/hostAliases", Keyed(("ip",))),
-        ("apps/v1/Deployment", f"{POD_SPEC}/imagePullSecrets", Keyed(("name",))),
-        ("batch/v1/CronJob", f"/spec/jobTemplate{POD_SPEC}/containers", Keyed(("name",))),
-        ("v1/Pod", "/spec/containers", Keyed(("name",))),
-        ("v1/Service", "/spec/ports", Keyed(("port", "protocol"))),
+        ("apps/v1/Deployment", f"{POD_SPEC}/volumes", KeyedItems(("name",))),
+        ("apps/v1/Deployment", f"{POD_SPEC}/hostAliases", KeyedItems(("ip",))),
+        ("apps/v1/Deployment", f"{POD_SPEC}/imagePullSecrets", KeyedItems(("name",))),
+        ("batch/v1/CronJob", f"/spec/jobTemplate{POD_SPEC}/containers", KeyedItems(("name",))),
+        ("v1/Pod", "/spec/containers", KeyedItems(("name",))),
+        ("v1/Service", "/spec/ports", KeyedItems(("port", "protocol"))),
         ("v1/ServiceAccount", "/imagePullSecrets", "atomic"),
         ("networking.k8s.io/v1/Ingress", "/spec/rules", "atomic"),
-        ("v1/ConfigMap", "/metadata/ownerReferences", Keyed(("uid",))),
+        ("v1/ConfigMap", "/metadata/ownerReferences", KeyedItems(("uid",))),
         ("v1/ConfigMap", "/metadata/finalizers", "set"),
         ("example.com/v1/Widget", "/metadata/finalizers", "set"),
         ("example.com/v1/Widget", "/spec/containers", None),

@@ -203,7 +203,7 @@ def counters() -> list[tuple[str, str]]:
 def test_a_counter_begins_at_zero_in_a_new_process(counter: str, label: str) -> None:
     """One that begins with its first event has no increase to show for it."""
     code = (
-        "from webhook import metrics; print(metrics.exposition().decode());"
+        "from webhook import metrics; print(metrics.render_metrics().decode());"
         "from prometheus_client import generate_latest;"
         "from certs import metrics; print(generate_latest(metrics.REGISTRY).decode());"
         "from correlator.service import metrics; print(generate_latest(metrics.REGISTRY).decode())"

@@ -11,12 +11,12 @@ from glasswarden.demo.stage import HOST, Stage, open_stage
 
 
 @contextmanager
-def open_webhook(folder: Path) -> Iterator[Stage]:
-    """Run `glasswarden webhook` with all that it needs in *folder*."""
+def open_webhook(folder: Path, *options: str) -> Iterator[Stage]:
+    """Run `glasswarden webhook` with *options*, and all that it needs in *folder*."""
 
     def start(bind: str, certificates: Folder) -> list[str]:
         arguments = ("--bind", bind, "--certs", str(certificates.path))
-        return ["glasswarden", "webhook", *arguments, "--ledger", ledger_in(folder)]
+        return ["glasswarden", "webhook", *arguments, "--ledger", ledger_in(folder), *options]
 
     with open_stage(folder, start) as running:
         yield running

@@ -3,7 +3,7 @@
 import pytest
 from structlog.testing import capture_logs
 
-from webhook.clock import Clock
+from webhook.clock import ClockMonitor
 
 
 class Machine:
@@ -13,8 +13,8 @@ class Machine:
         self.passed = 1000.0
         self.set_by = 0.0
 
-    def clock(self) -> Clock:
-        return Clock(lambda: 1.7e9 + self.passed + self.set_by, lambda: self.passed)
+    def clock(self) -> ClockMonitor:
+        return ClockMonitor(lambda: 1.7e9 + self.passed + self.set_by, lambda: self.passed)
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def test_clock_jump_is_logged_once(set_by: float, said: list[int]) -> None:
     with capture_logs() as logs:
         for _ in range(3):
             machine.passed += 1
-            clock.look()
+            clock.check()
         machine.set_by = set_by
         for _ in range(3):
             machine.passed += 1
-            clock.look()
+            clock.check()
     assert [line["seconds"] for line in logs] == said

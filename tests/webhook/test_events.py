@@ -8,7 +8,7 @@ import pytest
 from glasswarden.cluster.client import ApiServerError, Forbidden, NotFound, Unreachable
 from glasswarden.kube.events import Event
 from glasswarden.kube.objects import Ref
-from webhook.events import MOST_A_SECOND, MOST_WAITING, SERIES_PAUSE, SERIES_SECONDS, Herald
+from webhook.events import MOST_A_SECOND, MOST_WAITING, SERIES_PAUSE, SERIES_SECONDS, EventPublisher
 from webhook.metrics import EVENTS
 
 AWAY = Unreachable("nobody answers")
@@ -28,7 +28,7 @@ class Stage:
         self.pauses: list[float] = []
         self.time = 0.0
         self._failures = list(failures)
-        self.herald = Herald(self, clock=lambda: self.time, wait=self.pauses.append)
+        self.publisher = EventPublisher(self, clock=lambda: self.time, wait=self.pauses.append)
 
     def create(self, path: str, manifest: dict[str, Any]) -> None:
         assert path == "/apis/events.k8s.io/v1/namespaces/shop/events"
@@ -45,13 +45,13 @@ class Stage:
         if failure is not None:
             raise failure
 
-    def tell(self, *names: str) -> None:
+    def publish(self, *names: str) -> None:
         for name in names:
-            self.herald.tell(an_event(name))
+            self.publisher.publish(an_event(name))
 
-    def work(self, seconds: float = 0.0) -> None:
+    def publish_waiting(self, seconds: float = 0.0) -> None:
         self.time += seconds
-        self.herald.work()
+        self.publisher.publish_waiting()
 
     @property
     def names(self) -> list[str]:
@@ -64,9 +64,9 @@ def counted(outcome: str) -> float:
 
 def test_each_event_is_written_once() -> None:
     stage = Stage()
-    stage.tell("web", "api")
-    stage.work()
-    stage.work()
+    stage.publish("web", "api")
+    stage.publish_waiting()
+    stage.publish_waiting()
     assert stage.names == ["web", "api"]
     assert stage.created[0]["reportingController"] == "glasswarden.io/webhook"
     told = datetime.fromisoformat(stage.created[0]["eventTime"])
@@ -75,46 +75,46 @@ def test_each_event_is_written_once() -> None:
 
 def test_repeated_event_is_counted_in_a_series() -> None:
     stage = Stage()
-    stage.tell("web", "web", "web")
-    stage.work()
+    stage.publish("web", "web", "web")
+    stage.publish_waiting()
     assert (stage.names, stage.counts) == (["web"], [])
-    stage.tell("web")
-    stage.work(SERIES_PAUSE)
-    stage.work(SERIES_PAUSE)
+    stage.publish("web")
+    stage.publish_waiting(SERIES_PAUSE)
+    stage.publish_waiting(SERIES_PAUSE)
     assert (stage.names, stage.counts) == (["web"], [4])
 
 
 def test_series_ends_after_a_pause() -> None:
     stage = Stage()
-    stage.tell("web")
-    stage.work()
-    stage.work(SERIES_PAUSE + SERIES_SECONDS)
-    stage.tell("web")
-    stage.work()
+    stage.publish("web")
+    stage.publish_waiting()
+    stage.publish_waiting(SERIES_PAUSE + SERIES_SECONDS)
+    stage.publish("web")
+    stage.publish_waiting()
     assert (stage.names, stage.counts) == (["web", "web"], [])
 
 
 def test_series_of_a_deleted_event_is_created_anew() -> None:
     stage = Stage(None, NotFound("its hour is over"))
-    stage.tell("web", "web")
-    stage.work()
-    stage.work(SERIES_PAUSE)
+    stage.publish("web", "web")
+    stage.publish_waiting()
+    stage.publish_waiting(SERIES_PAUSE)
     assert stage.names == ["web", "web"]
     assert stage.created[1]["series"]["count"] == 2
 
 
 def test_flood_of_events_is_rate_limited_and_dropped_beyond_the_queue() -> None:
     stage, dropped = Stage(), counted("dropped")
-    stage.tell(*(f"web-{number}" for number in range(MOST_WAITING + 7)))
+    stage.publish(*(f"web-{number}" for number in range(MOST_WAITING + 7)))
     assert counted("dropped") == dropped + 7
-    stage.work()
+    stage.publish_waiting()
     assert len(stage.created) == MOST_A_SECOND
 
 
 def test_unavailable_api_server_is_retried() -> None:
     stage, written = Stage(AWAY, AWAY), counted("written")
-    stage.tell("web")
-    stage.work()
+    stage.publish("web")
+    stage.publish_waiting()
     assert (stage.names, stage.pauses) == (["web"], [1.0, 2.0])
     assert counted("written") == written + 1
 
@@ -124,16 +124,16 @@ def test_unavailable_api_server_is_retried() -> None:
 )
 def test_event_that_cannot_be_written_is_dropped(failures: list[ApiServerError]) -> None:
     stage, failed = Stage(*failures), counted("failed")
-    stage.tell("web", "api")
-    stage.work()
+    stage.publish("web", "api")
+    stage.publish_waiting()
     assert stage.names == ["api"]
     assert counted("failed") == failed + 1
 
 
 def test_waiting_events_are_written_on_close() -> None:
     stage = Stage()
-    herald = Herald(stage)
-    herald.tell(an_event())
+    herald = EventPublisher(stage)
+    herald.publish(an_event())
     herald.start()
     herald.close()
     assert stage.names == ["web"]
@@ -143,10 +143,10 @@ def test_waiting_events_are_written_on_close() -> None:
 def test_error_neither_ends_the_thread_nor_drops_other_events(error: Exception) -> None:
     failed = counted("failed")
     stage = Stage(error, None, error)
-    stage.tell("a", "b", "b")
-    stage.work()
-    stage.work(SERIES_PAUSE)
-    stage.tell("c")
-    stage.work()
+    stage.publish("a", "b", "b")
+    stage.publish_waiting()
+    stage.publish_waiting(SERIES_PAUSE)
+    stage.publish("c")
+    stage.publish_waiting()
     assert stage.names == ["b", "c"]
     assert counted("failed") == failed + 2

@@ -20,7 +20,7 @@ from webhook.admission import Admission
 from webhook.recording.recorder import Recorder
 from webhook.recording.store import InlineLink
 from webhook.reloading import Rules
-from webhook.review import RequestRefused
+from webhook.review import RequestRejected
 
 TRIES = int(os.environ.get("GLASSWARDEN_FUZZ", "100000"))
 
@@ -149,7 +149,7 @@ async def tried(chance: random.Random, reviews: list[bytes]) -> dict[str, int]:
         body = MUTATIONS[number % len(MUTATIONS)](chance, chance.choice(reviews))
         try:
             response = json.loads(await admission.validate(body))["response"]
-        except RequestRefused:
+        except RequestRejected:
             seen["refused"] += 1
             continue
         if is_guarded_change(body):

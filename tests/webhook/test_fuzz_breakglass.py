@@ -25,7 +25,7 @@ from webhook.mutation import Mutation
 from webhook.recording.recorder import Recorder
 from webhook.recording.store import InlineLink
 from webhook.reloading import PREFIX, GrantKeys, Rules
-from webhook.review import RequestRefused
+from webhook.review import RequestRejected
 
 TRIES = int(os.environ.get("GLASSWARDEN_FUZZ", "20000"))
 
@@ -66,7 +66,7 @@ async def tried(rules: Rules, reader: Reader) -> dict[str, int]:
         try:
             response = json.loads(await mutation.mutate(body))["response"]
             verdict = json.loads(await admission.validate(body))["response"]
-        except RequestRefused:
+        except RequestRejected:
             seen["refused"] += 1
             continue
         assert response["allowed"] is True

@@ -8,7 +8,7 @@ import pytest
 
 from glasswarden.policy.decision import Clause, Decision, Verdict
 from tests.webhook.builders import a_request, a_review, as_review
-from webhook.review import ReviewMalformed, answer, parse_review
+from webhook.review import ReviewMalformed, parse_review, render_answer
 
 
 def without(request: dict[str, Any], field: str) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_malformed_review_is_rejected(body: bytes) -> None:
 
 def test_a_denial_is_answered_as_forbidden() -> None:
     decision = Decision(Verdict.DENY, Clause.GUARD)
-    review = json.loads(answer("u-1", decision, {"record": "r-1"}, message="no"))
+    review = json.loads(render_answer("u-1", decision, {"record": "r-1"}, message="no"))
     assert review == {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -97,5 +97,5 @@ def test_a_denial_is_answered_as_forbidden() -> None:
 
 
 def test_allowed_answer_has_only_uid_and_verdict() -> None:
-    review = json.loads(answer("u-1", Decision(Verdict.ALLOW, Clause.UNMANAGED), {}))
+    review = json.loads(render_answer("u-1", Decision(Verdict.ALLOW, Clause.UNMANAGED), {}))
     assert review["response"] == {"uid": "u-1", "allowed": True}

@@ -10,7 +10,7 @@ import msgspec
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.diff import Change
 from glasswarden.kube.objects import Object, Ref, metadata_of
-from glasswarden.kube.verbs import inferred_verb
+from glasswarden.kube.verbs import infer_verb
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.record import FORMAT, Attempt, ChangedField, Cut, new_id
 from glasswarden.policy.breakglass.tokens import GrantUse
@@ -62,7 +62,7 @@ def entry_of(
         extra=_extra(request),
         manager=write.manager,
         manager_operation=manager_operation,
-        inferred_verb=inferred_verb(
+        inferred_verb=infer_verb(
             write.operation, write.subresource, write.manager, manager_operation
         ),
         operation=str(write.operation),

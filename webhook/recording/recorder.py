@@ -1,6 +1,6 @@
-"""Durable before the answer: entries that arrive together are chained and committed together.
+"""Makes each write durable before its answer; entries that arrive together share a commit.
 
-Writes that were answered while nothing could be recorded: counted, and told later.
+Writes that were answered while nothing could be recorded are counted; a `Gap` records them later.
 """
 
 import asyncio
@@ -25,34 +25,34 @@ from glasswarden.ledger.keys import Keys
 from glasswarden.ledger.record import FORMAT, AnyEntry, Attempt, Gap, Record, new_id
 from glasswarden.ledger.spool import Spool
 from webhook.clock import TimeSource, machine_time
-from webhook.metrics import show_head
+from webhook.metrics import publish_head
 from webhook.recording.store import LedgerLink, OutcomeUnknown, Store
 from webhook.review import RecorderClosed, RecorderOverloaded
 
 
 @dataclass(frozen=True, slots=True)
-class Unrecorded:
-    """So many writes in such a time."""
+class UnrecordedWrites:
+    """Writes that were answered without a record: how many, and when."""
 
     since: datetime
     until: datetime
     why: str
     count: int = 0
-    """How many were let through."""
+    """How many were allowed."""
 
-    refused: int = 0
+    denied: int = 0
 
-    def and_one(self, now: datetime, *, is_allowed: bool) -> "Unrecorded":
-        """Return this with a write more; a clock that was put back does not turn it round."""
+    def count_write(self, now: datetime, *, is_allowed: bool) -> "UnrecordedWrites":
+        """Return this with one more write; a clock that was set back does not reverse the times."""
         return replace(
             self,
             until=max(self.until, now),
             count=self.count + is_allowed,
-            refused=self.refused + (not is_allowed),
+            denied=self.denied + (not is_allowed),
         )
 
-    def entry(self, cluster: str, now: datetime, random: bytes) -> Gap:
-        """Return what the ledger is told, as soon as it can be told anything."""
+    def new_gap(self, cluster: str, now: datetime, random: bytes) -> Gap:
+        """Return the entry that records these writes."""
         return Gap(
             format=FORMAT,
             id=new_id(now, random),
@@ -61,41 +61,43 @@ class Unrecorded:
             since=self.since,
             until=self.until,
             count=self.count,
-            refused=self.refused,
+            refused=self.denied,
             why=self.why,
         )
 
 
-def joined(one: Unrecorded | None, other: Unrecorded | None) -> Unrecorded | None:
-    """Return both as one gap."""
+def join_gaps(
+    one: UnrecordedWrites | None, other: UnrecordedWrites | None
+) -> UnrecordedWrites | None:
+    """Return both as one."""
     if one is None or other is None:
         return one or other
-    return Unrecorded(
+    return UnrecordedWrites(
         min(one.since, other.since),
         max(one.until, other.until),
         one.why,
         one.count + other.count,
-        one.refused + other.refused,
+        one.denied + other.denied,
     )
 
 
 MOST_WAITING: Final = 1000
-"""Entries that wait for a commit; more would wait longer than the API server does."""
+"""Entries that wait for a commit; with more, the API server would not wait for the last."""
 
 MOST_AT_ONCE: Final = 250
-"""Entries in a commit."""
+"""Entries in one commit."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-"""Seconds between tries to reach a ledger that is away."""
+"""Seconds between attempts to reach an unavailable ledger."""
 
 NewSpool = Callable[[str], Spool]
-Waiting = list[tuple[Attempt, asyncio.Future[Record]]]
+PendingEntries = list[tuple[Attempt, asyncio.Future[Record]]]
 
 log = structlog.get_logger()
 
 
 class Recorder:
-    """The one writer of a process. Belongs to one event loop; not safe from other threads."""
+    """The only writer of a process. It belongs to one event loop and is not thread-safe."""
 
     def __init__(
         self,
@@ -115,28 +117,28 @@ class Recorder:
         self._new_spool = new_spool
         self._chain = Chain(writer, keys.signer)
         self._chains = 1
-        self._waiting: Waiting = []
+        self._waiting: PendingEntries = []
         self._flushing: asyncio.Task[None] | None = None
         self._is_shared = False
         """Whether the last commit had several entries."""
 
-        self._gap: Unrecorded | None = None
+        self._gap: UnrecordedWrites | None = None
         self._closed = False
-        self.store = Store(link, self._spool(), clock, delivery)
+        self.store = Store(link, self._new_chain_spool(), clock, delivery)
 
     async def open(self) -> None:
-        """Begin the chain; where nothing can be stored now, its beginning comes with the rest."""
+        """Start the chain; if nothing can be stored now, it starts with the first record."""
         try:
             await self._append([])
         except (LedgerUnavailable, SpoolUnusable) as error:
-            log.warning("chain not begun yet", reason=str(error))
+            log.warning("chain not started", reason=str(error))
 
     async def record(self, entry: Attempt) -> Record:
-        """Return *entry*'s record once it is on a disk; raise `LedgerError` where it is not."""
+        """Return the record of *entry* once it is on a disk; raise `LedgerError` if it is not."""
         if self._closed:
-            raise RecorderClosed("this process records nothing more")
+            raise RecorderClosed("this process is stopping and records nothing more")
         if len(self._waiting) >= MOST_WAITING:
-            raise RecorderOverloaded(f"{MOST_WAITING} writes wait to be recorded already")
+            raise RecorderOverloaded(f"{MOST_WAITING} writes already wait to be recorded")
         future: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
         self._waiting.append((entry, future))
         self._flush_soon()
@@ -153,25 +155,25 @@ class Recorder:
         return [record.entry for record in found if isinstance(record.entry, Attempt)]
 
     def count_unrecorded(self, why: str, *, is_allowed: bool) -> None:
-        """Count a write that is answered without a record; a `Gap` tells of it later."""
+        """Count a write that is answered without a record; a `Gap` records it later."""
         now = self._clock()
-        gap = self._gap or Unrecorded(now, now, why)
-        self._gap = gap.and_one(now, is_allowed=is_allowed)
+        gap = self._gap or UnrecordedWrites(now, now, why)
+        self._gap = gap.count_write(now, is_allowed=is_allowed)
 
     async def deliver(self) -> None:
-        """Bring what could not be stored to the ledger, for as long as the process lives."""
+        """Deliver waiting records to the ledger, for as long as the process runs."""
         pause = FIRST_PAUSE
         while True:
             await self.store.work.wait()
             try:
                 await self.store.deliver()
             except (LedgerConflict, SpoolDamaged) as error:
-                self._begin_anew(error)
+                self._start_new_chain(error)
                 continue
             except LedgerError:
-                pass  # the store says so
+                pass  # the store logs it
             except Exception:
-                # Whatever it is: without this task nothing is delivered until the process ends.
+                # Without this task, nothing would be delivered until the process ends.
                 log.exception("delivery failed")
             else:
                 pause = FIRST_PAUSE
@@ -181,7 +183,7 @@ class Recorder:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     async def close(self) -> None:
-        """Record what waits, end the chain, and give the ledger back."""
+        """Record waiting entries, end the chain, and close the ledger."""
         self._closed = True
         if self._flushing is not None:
             await self._flushing
@@ -194,20 +196,20 @@ class Recorder:
             log.error(
                 "gap not recorded",
                 writes=self._gap.count,
-                refused=self._gap.refused,
+                denied=self._gap.denied,
                 since=self._gap.since.isoformat(),
             )
         await self.store.close()
 
     def _flush_soon(self) -> None:
-        """Have what waits stored, after every request that this turn of the loop has read."""
+        """Store waiting entries after all requests that this iteration of the loop has read."""
         if self._flushing is None:
             self._flushing = asyncio.get_running_loop().create_task(self._flush())
 
     async def _flush(self) -> None:
-        """Store what waits, and what comes while that is being stored."""
+        """Store waiting entries, and those that arrive meanwhile."""
         try:
-            await self._gather()
+            await self._wait_for_more()
             await self._store_batch()
             while self._waiting:
                 await self._store_batch()
@@ -216,10 +218,10 @@ class Recorder:
             if self._waiting:
                 self._flush_soon()
 
-    async def _gather(self) -> None:
-        """Where the last commit was shared, let those in who are on their way to the next one.
+    async def _wait_for_more(self) -> None:
+        """After a shared commit, wait for entries that are about to arrive.
 
-        Another turn of the loop costs less than another commit; who is alone does not wait for it.
+        An iteration of the loop costs less than a commit. A single writer does not wait.
         """
         seen = 0
         while self._is_shared and seen < len(self._waiting) < MOST_AT_ONCE:
@@ -232,60 +234,60 @@ class Recorder:
         try:
             records = await self._append([entry for entry, _ in batch])
         except LedgerError as error:
-            _fail(batch, error)
+            _fail_all(batch, error)
             return
-        except BaseException as error:  # nobody is left waiting, whatever it is
-            _fail(batch, error)
+        except BaseException as error:  # no caller may wait forever
+            _fail_all(batch, error)
             raise
         for (_, future), record in zip(batch, records, strict=True):
-            if not future.done():  # the caller may have hung up
+            if not future.done():  # the caller may have disconnected
                 future.set_result(record)
 
     async def _append(self, entries: Sequence[AnyEntry]) -> list[Record]:
-        """Return *entries* as records, once they and what must stand before them are stored."""
-        first, gap = await self._owed()
+        """Return *entries* as records, after they and required entries before them are stored."""
+        first, gap = await self._take_required_entries()
         if not first and not entries:
             return []
         records = self._chain.link([*first, *entries])
         try:
             await self.store.append(records)
         except LedgerConflict as error:
-            self._gap = joined(gap, self._gap)
-            self._begin_anew(error)
+            self._gap = join_gaps(gap, self._gap)
+            self._start_new_chain(error)
             raise
         except OutcomeUnknown:
             self._chain.advance(records)
             raise
         except LedgerError:
-            self._gap = joined(gap, self._gap)
+            self._gap = join_gaps(gap, self._gap)
             raise
         self._chain.advance(records)
-        show_head(records[-1].entry)
+        publish_head(records[-1].entry)
         return records[len(first) :]
 
-    async def _owed(self) -> tuple[list[AnyEntry], Unrecorded | None]:
-        """Return what has to be recorded before anything else: a beginning, a gap."""
-        owed: list[AnyEntry] = []
+    async def _take_required_entries(self) -> tuple[list[AnyEntry], UnrecordedWrites | None]:
+        """Return the entries that must come first: the start of the chain, a gap."""
+        required: list[AnyEntry] = []
         if self._chain.head.sequence == 0:
             heads, now = await self.store.unwitnessed_heads(), self._clock()
-            owed.append(new_opening(self._cluster, heads, self._signer, now, os.urandom(10)))
+            required.append(new_opening(self._cluster, heads, self._signer, now, os.urandom(10)))
         gap, self._gap = self._gap, None
         if gap is not None:
-            owed.append(gap.entry(self._cluster, self._clock(), os.urandom(10)))
-        return owed, gap
+            required.append(gap.new_gap(self._cluster, self._clock(), os.urandom(10)))
+        return required, gap
 
-    def _begin_anew(self, error: LedgerError) -> None:
-        """Leave a chain that somebody else has written to, and begin another."""
+    def _start_new_chain(self, error: LedgerError) -> None:
+        """Abandon a chain that another writer has written to, and start a new one."""
         self._chains += 1
         log.error("chain abandoned", writer=self._chain.writer, reason=str(error))
         self._chain = Chain(f"{self._writer}-{self._chains}", self._signer)
-        self.store.continue_with(self._spool())
+        self.store.continue_with(self._new_chain_spool())
 
-    def _spool(self) -> Spool | None:
+    def _new_chain_spool(self) -> Spool | None:
         return self._new_spool(self._chain.writer) if self._new_spool else None
 
 
-def _fail(batch: Waiting, error: BaseException) -> None:
+def _fail_all(batch: PendingEntries, error: BaseException) -> None:
     for _, future in batch:
         if not future.done():
             future.set_exception(error)

@@ -1,8 +1,7 @@
-"""Where a process's records go: to the ledger, or to the spool while the ledger is away.
+"""Stores the records of a process: in the ledger, or in the spool while the ledger is unavailable.
 
-Records of one chain stay in order: while any of them waits, new ones go behind it.
-
-How a process reaches its ledger from the event loop, and reaches it again after an outage.
+The records of one chain stay in order: while one of them waits in the spool, new ones are added
+behind it. A `LedgerLink` gives the event loop access to the ledger, and reconnects after an outage.
 """
 
 import asyncio
@@ -33,24 +32,24 @@ from webhook.metrics import (
     SPOOL_AGE,
     SPOOL_BYTES,
     SPOOL_RECORDS,
-    commit_seconds,
+    commit_seconds_of,
 )
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS: Final = 2.0
-"""A database over the network that says nothing for so long counts as away: the API server waits
-only a few seconds for an answer."""
+TIMEOUT_SECONDS: Final = 2.0
+"""A database server that does not answer for so long counts as unavailable: the API server waits
+only a few seconds."""
 
-STANDSTILL_SECONDS: Final = 1.5
-"""How long the event loop waits for another's lock on a file; then the spool takes the records."""
+LOCK_TIMEOUT_SECONDS: Final = 1.5
+"""How long the event loop waits for a lock on the file; then the records go to the spool."""
 
 
 class Ledger(Protocol):
-    """A ledger, as far as a writer is concerned."""
+    """A ledger, as far as a writer uses it."""
 
     def append(self, records: Sequence[Record]) -> None:
-        """Store *records*, all or none; pass over those that are there."""
+        """Store *records*, all or none; skip those that are already stored."""
 
     def unwitnessed_heads(self) -> list[Head]:
         """Return the ends of chains that moved since they were last witnessed."""
@@ -59,36 +58,35 @@ class Ledger(Protocol):
         """Return the last issue or extension of each grant that is open at *now*."""
 
     def close(self) -> None:
-        """Give the database back."""
+        """Close the database."""
 
 
 class LedgerLink(Protocol):
-    """A ledger, as the event loop asks it."""
+    """Access to a ledger from the event loop."""
 
     async def ask(self, act: Callable[[Ledger], T]) -> T:
-        """Return what *act* makes of the ledger; raise `LedgerError`."""
+        """Return the result of *act* on the ledger; raise `LedgerError`."""
 
     async def close(self) -> None:
-        """Give the database back."""
+        """Close the database."""
 
 
 def links_to(address: str) -> tuple[LedgerLink, LedgerLink]:
-    """Return the ways to the ledger at *address*: for new records, and for those that waited.
+    """Return the links to the ledger at *address*: for new records, and for waiting ones.
 
-    Nothing is opened yet. They are one way to a server. To a file there is a second, through a
-    thread: where an outage is a lock that somebody holds, the loop must not wait for it again and
-    again.
+    Nothing is opened yet. For a server, both are the same link. For a file, the second uses a
+    thread: if the outage is a lock, the loop must not wait for it repeatedly.
     """
     if is_postgres(address):
         server = ThreadLink(lambda: open_ledger(address))
         return server, server
     file = file_of(address)
-    inline = InlineLink(lambda: open_sqlite(file, patience=STANDSTILL_SECONDS))
+    inline = InlineLink(lambda: open_sqlite(file, patience=LOCK_TIMEOUT_SECONDS))
     return inline, ThreadLink(lambda: open_sqlite(file))
 
 
-class _Held:
-    """A ledger that is opened when it is needed, and anew after it was out of reach."""
+class _ReopenedLedger:
+    """A ledger that is opened when needed, and reopened after it was unavailable."""
 
     def __init__(self, connect: Callable[[], Ledger]) -> None:
         self._connect = connect
@@ -110,43 +108,43 @@ class _Held:
 
 
 class InlineLink:
-    """For a file on this machine: its commit takes less time than handing it to a thread."""
+    """For a file on this machine: its commit takes less time than a switch to a thread."""
 
     def __init__(self, connect: Callable[[], Ledger]) -> None:
-        self._held = _Held(connect)
+        self._connection = _ReopenedLedger(connect)
 
     async def ask(self, act: Callable[[Ledger], T]) -> T:
-        """Return what *act* makes of the ledger; the loop stands still meanwhile."""
-        return self._held.ask(act)
+        """Return the result of *act* on the ledger; this blocks the loop."""
+        return self._connection.ask(act)
 
     async def close(self) -> None:
-        """Give the database back."""
-        self._held.close()
+        """Close the database."""
+        self._connection.close()
 
 
 class ThreadLink:
-    """For a server: one thread has the one connection, and the loop goes on meanwhile.
+    """For a server: one thread uses the only connection, and the loop is not blocked.
 
-    What takes longer than our patience may still be stored after it was given up.
+    An append that exceeds the timeout may still be stored afterwards.
     """
 
-    def __init__(self, connect: Callable[[], Ledger], patience: float = PATIENCE_SECONDS) -> None:
-        self._held = _Held(connect)
+    def __init__(self, connect: Callable[[], Ledger], patience: float = TIMEOUT_SECONDS) -> None:
+        self._connection = _ReopenedLedger(connect)
         self._patience = patience
         self._thread = ThreadPoolExecutor(1, "ledger")
 
     async def ask(self, act: Callable[[Ledger], T]) -> T:
-        """Return what *act* makes of the ledger, in time."""
-        return await self._in_time(lambda: self._held.ask(act))
+        """Return the result of *act* on the ledger, within the timeout."""
+        return await self._run_in_time(lambda: self._connection.ask(act))
 
     async def close(self) -> None:
-        """Give the database back, unless it does not even take that."""
+        """Close the database; give up after the timeout."""
         try:
-            await self._in_time(self._held.close)
+            await self._run_in_time(self._connection.close)
         finally:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _in_time(self, act: Callable[[], T]) -> T:
+    async def _run_in_time(self, act: Callable[[], T]) -> T:
         asked = asyncio.get_running_loop().run_in_executor(self._thread, act)
         try:
             return await asyncio.wait_for(asked, self._patience)
@@ -157,23 +155,23 @@ class ThreadLink:
 
 
 DELIVERED_AT_ONCE: Final = 200
-"""Records a commit when a spool is delivered: few enough that nobody waits long behind them."""
+"""Records in one commit of a delivery: few, so that new records do not wait long."""
 
-FAREWELL_SECONDS: Final = 1.0
-"""How long a process that stops goes on delivering; the next one finds the rest."""
+LAST_DELIVERY_SECONDS: Final = 1.0
+"""How long a stopping process still delivers; the next process delivers the rest."""
 
 log = structlog.get_logger()
 
 
 class OutcomeUnknown(LedgerUnavailable):
-    """The ledger was asked and did not answer, and nothing could be spooled.
+    """The ledger did not answer an append, and the records could not be spooled.
 
-    The records may be stored or not. Their places are taken: the chain goes on behind them.
+    They may be stored or not. Their sequence numbers are used: the chain continues behind them.
     """
 
 
 class Store:
-    """Takes records in the order of their chain. Belongs to one event loop."""
+    """Stores records in the order of their chain. It belongs to one event loop."""
 
     def __init__(
         self,
@@ -184,86 +182,90 @@ class Store:
     ) -> None:
         self._link = link
         self._delivery = delivery or link
-        """The way for what waited."""
+        """The link for records that waited."""
 
         self._spool = spool
         self._clock = clock
-        self._left: list[Spool] = []
-        self._direct = True
-        """Whether records go to the ledger. Nothing waits then, of this chain."""
+        self._left_overs: list[Spool] = []
+        self._is_direct = True
+        """Whether records go to the ledger; then no record of this chain waits."""
 
-        self._unsure: list[Record] = []
-        """Records that the ledger may have; what comes next must not overtake them."""
+        self._uncertain: list[Record] = []
+        """Records that the ledger may have stored; later records must not overtake them."""
 
-        self._why = ""
-        """Why the ledger is away, since it was said in the log; empty while it is not."""
+        self._reason = ""
+        """Why the ledger is unavailable, as logged; empty while it is available."""
 
         self.work = asyncio.Event()
-        """Set while there is something to deliver, or to try again."""
+        """Set while there is something to deliver or to retry."""
 
         LEDGER_AVAILABLE.set(1)
 
     async def append(self, records: Sequence[Record]) -> None:
         """Put *records* on a disk, all or none.
 
-        Raises `SpoolUnusable` where none of them is stored, `OutcomeUnknown` where nobody knows,
-        and `LedgerConflict` where somebody else stands in their place.
+        Raises `SpoolUnusable` if none of them is stored, `OutcomeUnknown` if that is unknown, and
+        `LedgerConflict` if another writer has used their sequence numbers.
         """
         start = time.perf_counter()
-        if self._direct:
-            await self._to_ledger(records)
+        if self._is_direct:
+            await self._append_to_ledger(records)
         else:
-            self._to_spool(records)
-        commit_seconds("ledger" if self._direct else "spool").observe(time.perf_counter() - start)
+            self._append_to_spool(records)
+        commit_seconds_of("ledger" if self._is_direct else "spool").observe(
+            time.perf_counter() - start
+        )
         COMMITTED_RECORDS.observe(len(records))
 
-    async def _to_ledger(self, records: Sequence[Record]) -> None:
+    async def _append_to_ledger(self, records: Sequence[Record]) -> None:
         try:
             await self._link.ask(lambda ledger: ledger.append(records))
         except LedgerConflict:
             raise
         except LedgerError as error:
-            self._lose(error)
-            # It may have stored them and lost the answer; to store them again does no harm.
-            self._unsure = list(records)
+            self._mark_unavailable(error)
+            # It may have stored them without an answer; storing them again is harmless.
+            self._uncertain = list(records)
             try:
-                self._to_spool([])
+                self._append_to_spool([])
             except SpoolUnusable as unusable:
                 raise OutcomeUnknown(str(unusable)) from unusable
         else:
-            self._say_back()
+            self._mark_available()
 
-    def _to_spool(self, records: Sequence[Record]) -> None:
+    def _append_to_spool(self, records: Sequence[Record]) -> None:
         if self._spool is None:
-            raise SpoolUnusable(f"the ledger is away ({self._why}), and there is no spool")
-        self._spool.append([*self._unsure, *records])
-        self._unsure = []
-        self._measure()
+            raise SpoolUnusable(
+                f"the ledger is unavailable ({self._reason}), and there is no spool"
+            )
+        self._spool.append([*self._uncertain, *records])
+        self._uncertain = []
+        self._publish_spool_metrics()
 
     async def unwitnessed_heads(self) -> list[Head]:
         """Return the ends of chains that a new one should witness; none while the ledger is away.
 
-        Raises what will not mend by itself, such as tables of another version.
+        Raises errors that a retry does not solve, such as tables of another version.
         """
         try:
-            if not self._direct:
+            if not self._is_direct:
                 return []
             return await self._link.ask(lambda ledger: ledger.unwitnessed_heads())
         except LedgerUnavailable as error:
-            self._lose(error)
+            self._mark_unavailable(error)
             return []
 
     async def open_grants(self, cluster: str, now: datetime) -> list[Record] | None:
-        """Return the grants that are open by the ledger; none where it cannot tell.
+        """Return the open grants in the ledger; none if they cannot be determined.
 
-        While records wait in a spool the ledger does not know of all: not even of our own.
+        While records wait in a spool, the ledger is incomplete.
         """
         try:
-            if not self._direct:
+            if not self._is_direct:
                 return None
             return await self._link.ask(lambda ledger: ledger.open_grants(cluster, now))
         except LedgerUnavailable as error:
-            self._lose(error)
+            self._mark_unavailable(error)
         except LedgerError as error:
             log.warning("open grants not counted", reason=str(error))
         return None
@@ -272,89 +274,89 @@ class Store:
         """Take up what processes that are gone left in *folder*."""
         found = await asyncio.to_thread(lambda: list(adopt_spools(folder)))
         for spool in found:
-            log.info("spool taken up", file=spool.path.name, records=spool.count)
+            log.info("spool adopted", file=spool.path.name, records=spool.count)
             if spool.damaged:
                 log.error("spool damaged", file=spool.path.name, unread_bytes=spool.torn)
             elif spool.torn:
-                log.warning("torn line cut off", file=spool.path.name, bytes=spool.torn)
-        self._left += found
+                log.warning("torn line removed", file=spool.path.name, bytes=spool.torn)
+        self._left_overs += found
         if found:
-            self._measure()
+            self._publish_spool_metrics()
             self.work.set()
 
     async def deliver(self) -> None:
-        """Bring what waits to the ledger, or raise `LedgerError` while that is away.
+        """Deliver waiting records to the ledger; raise `LedgerError` while it is unavailable.
 
-        `LedgerConflict` and `SpoolDamaged` say that this chain cannot go on; what waited of it
-        was put aside.
+        `LedgerConflict` and `SpoolDamaged` mean that this chain cannot continue; its waiting
+        records were set aside.
         """
         try:
             await self._deliver_left_overs()
-            if not self._direct:
+            if not self._is_direct:
                 await self._deliver_own()
             self.work.clear()
         except LedgerUnavailable as error:
-            self._lose(error)
+            self._mark_unavailable(error)
             raise
         finally:
-            self._measure()
+            self._publish_spool_metrics()
 
     async def _deliver_left_overs(self) -> None:
-        while self._left:
-            spool = self._left[0]
+        while self._left_overs:
+            spool = self._left_overs[0]
             try:
                 await self._deliver_spool(spool)
             except (LedgerConflict, SpoolDamaged) as error:
-                _put_aside(spool, error)
-            self._left.pop(0)
+                _set_aside(spool, error)
+            self._left_overs.pop(0)
 
     async def _deliver_own(self) -> None:
-        if self._unsure:
-            await self._bring(self._unsure)
-            self._unsure = []
+        if self._uncertain:
+            await self._deliver_records(self._uncertain)
+            self._uncertain = []
         if self._spool is None:
             await self._delivery.ask(lambda ledger: ledger.unwitnessed_heads())  # is it there?
         else:
             try:
                 await self._deliver_spool(self._spool)
             except (LedgerConflict, SpoolDamaged) as error:
-                _put_aside(self._spool, error)
+                _set_aside(self._spool, error)
                 raise
-        # Nobody can have added anything since the last look: there was no `await` in between.
-        self._direct = True
-        self._say_back()
+        # Nothing can have been added since the last check: there was no `await` in between.
+        self._is_direct = True
+        self._mark_available()
 
     async def _deliver_spool(self, spool: Spool) -> None:
         count = 0
         while spool.waiting:
             batch = spool.next_batch(DELIVERED_AT_ONCE)
-            await self._bring(batch.records)
+            await self._deliver_records(batch.records)
             spool.acknowledge(batch)
             count += len(batch.records)
-            self._measure()
+            self._publish_spool_metrics()
         if count:
-            self._say_back()
+            self._mark_available()
             log.info("spool delivered", file=spool.path.name, records=count)
         else:
             spool.discard()
 
-    async def _bring(self, records: Sequence[Record]) -> None:
+    async def _deliver_records(self, records: Sequence[Record]) -> None:
         await self._delivery.ask(lambda ledger: ledger.append(records))
 
     def continue_with(self, spool: Spool | None) -> None:
-        """Forget the chain so far: another one begins, which waits in *spool*."""
+        """Continue with a new chain, whose records wait in *spool*."""
         self._spool = spool
-        self._unsure = []
-        self._direct = True
+        self._uncertain = []
+        self._is_direct = True
 
     async def close(self) -> None:
-        """Deliver what can be delivered at once, and give everything back."""
+        """Deliver what can be delivered at once, and close everything."""
         try:
             if self.work.is_set():
-                await asyncio.wait_for(self.deliver(), FAREWELL_SECONDS)
+                await asyncio.wait_for(self.deliver(), LAST_DELIVERY_SECONDS)
         except (LedgerError, TimeoutError) as error:
-            log.warning("records stay in the spool", reason=str(error))
-        for spool in (*self._left, *([self._spool] if self._spool else [])):
+            log.warning("records left in the spool", reason=str(error))
+        for spool in (*self._left_overs, *([self._spool] if self._spool else [])):
             spool.close()
         for link in {self._link, self._delivery}:
             try:
@@ -362,29 +364,29 @@ class Store:
             except LedgerError as error:
                 log.warning("ledger not closed", reason=str(error))
 
-    def _lose(self, error: LedgerError) -> None:
-        self._direct = False
+    def _mark_unavailable(self, error: LedgerError) -> None:
+        self._is_direct = False
         self.work.set()
         LEDGER_AVAILABLE.set(0)
-        if not self._why:
-            log.error("ledger away", reason=str(error), spool=bool(self._spool))
-        self._why = str(error)
+        if not self._reason:
+            log.error("ledger unavailable", reason=str(error), spool=bool(self._spool))
+        self._reason = str(error)
 
-    def _say_back(self) -> None:
-        if self._why:
-            self._why = ""
+    def _mark_available(self) -> None:
+        if self._reason:
+            self._reason = ""
             LEDGER_AVAILABLE.set(1)
-            log.info("ledger back")
+            log.info("ledger available")
 
-    def _measure(self) -> None:
-        spools = [*self._left, *([self._spool] if self._spool else [])]
+    def _publish_spool_metrics(self) -> None:
+        spools = [*self._left_overs, *([self._spool] if self._spool else [])]
         SPOOL_RECORDS.set(sum(spool.count for spool in spools))
         SPOOL_BYTES.set(sum(spool.waiting for spool in spools))
         ages = [(self._clock() - spool.oldest).total_seconds() for spool in spools if spool.oldest]
         SPOOL_AGE.set(max(0.0, *ages, 0.0))
 
 
-def _put_aside(spool: Spool, error: LedgerError) -> None:
+def _set_aside(spool: Spool, error: LedgerError) -> None:
     records = spool.count
     aside = spool.put_aside()
-    log.error("spool put aside", file=aside.name, records=records, reason=str(error))
+    log.error("spool set aside", file=aside.name, records=records, reason=str(error))

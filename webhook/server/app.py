@@ -1,10 +1,8 @@
-"""The application: reviews on the short way, everything else through Flask.
+"""The application of one process: answers reviews directly, and everything else through Flask.
 
-A review crosses no thread and no framework: it comes by `lane`, or, if it is sent in a way that is
-not understood there, as an ASGI scope. Flask serves what people and probes ask for; it is reached
-through a thread, so a slow page never stands before a review.
-
-What Flask serves: the answers to probes and to the curious.
+A review needs no thread and no framework: it arrives on the fast HTTP path or, if that does not
+parse the request, as an ASGI scope. Flask serves probes, metrics and the version. It runs in a
+thread, so a slow page never delays a review.
 """
 
 import asyncio
@@ -35,24 +33,24 @@ from glasswarden.logs import LogFile, Sampler
 from glasswarden.policy_file import PolicyUnreadable
 from webhook.admission import Admission
 from webhook.caches import Namespaces, Parents
-from webhook.clock import Clock, TimeSource, machine_time
+from webhook.clock import ClockMonitor, TimeSource, machine_time
 from webhook.context import Reader
-from webhook.events import Herald
+from webhook.events import EventPublisher
 from webhook.git_sources import Sources
 from webhook.metrics import (
     CERTIFICATE_EXPIRY,
     CONTENT_TYPE,
     LATENCY,
-    REFUSALS,
+    REJECTED_REQUESTS,
     SPOOL_LIMIT,
-    exposition,
+    render_metrics,
 )
 from webhook.mutation import Mutation
 from webhook.recording.recorder import NewSpool, Recorder
 from webhook.recording.store import links_to
 from webhook.reloading import GrantKeys, Rules
-from webhook.review import BodyTooLarge, CallerGone, ContentTypeUnknown, RequestRefused
-from webhook.server.fast_http import LARGEST_BODY, Reply, content_type
+from webhook.review import BodyTooLarge, CallerDisconnected, ContentTypeUnknown, RequestRejected
+from webhook.server.protocol import LARGEST_BODY, Reply, content_type_of
 from webhook.server.tls import (
     SHOWN,
     CertificateUnusable,
@@ -65,7 +63,7 @@ from webhook.settings import Settings
 
 
 def new_pages(is_ending: Callable[[], bool]) -> Flask:
-    """Return the Flask application beside the hot path; *is_ending* tells of this process."""
+    """Return the Flask application; *is_ending* returns whether this process is stopping."""
     pages = Flask("webhook", static_folder=None)
 
     @pages.get("/healthz")
@@ -74,14 +72,14 @@ def new_pages(is_ending: Callable[[], bool]) -> Flask:
 
     @pages.get("/readyz")
     def readyz() -> tuple[str, HTTPStatus]:
-        # A process accepts connections only after its ledger was opened: an answer is readiness.
+        # A process accepts connections only after it has opened its ledger: an answer is readiness.
         if is_ending():
             return "ending\n", HTTPStatus.SERVICE_UNAVAILABLE
         return "ok\n", HTTPStatus.OK
 
     @pages.get("/metrics")
     def metrics() -> Response:
-        return Response(exposition(), content_type=CONTENT_TYPE)
+        return Response(render_metrics(), content_type=CONTENT_TYPE)
 
     @pages.get("/version")
     def version() -> dict[str, str]:
@@ -95,8 +93,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Answer = Callable[[bytes], Awaitable[bytes]]
 
-# Python's default looks at the youngest objects for every 700 that come; a review of 1 MB has tens
-# of thousands.
+# By default, Python collects the youngest objects after every 700 allocations; a review of 1 MB has
+# tens of thousands.
 COLLECTOR_THRESHOLDS = (50_000, 20, 20)
 
 _CANNOT_START = (LedgerError, CertificateUnusable, PolicyUnreadable, KeysUnreadable, NoAccess)
@@ -107,31 +105,34 @@ log = structlog.get_logger()
 class Application:
     """One process's application.
 
-    Made before the workers fork, so that they share its memory; what belongs to one process (the
-    ledger, the TLS context) is opened when that process's event loop has started.
+    It is created before the workers fork, so that they share its memory. What belongs to one
+    process (the ledger, the TLS context) is opened when the event loop of that process has started.
     """
 
     def __init__(self, settings: Settings, clock: TimeSource = machine_time) -> None:
         self._settings = settings
         self._clock = clock
+        self.has_fast_http = settings.fast_http
+        """Whether reviews that the fast HTTP path parses are answered there."""
+
         self.is_ending = False
-        """Whether nobody new should be sent here; who comes all the same is answered."""
+        """Whether this process is stopping: it reports not ready, but still answers."""
 
         self._pages = WsgiToAsgi(new_pages(lambda: self.is_ending))  # type: ignore[no-untyped-call]
         self._process: _Process | None = None
         self._replies: dict[bytes, Reply] = {
-            f"/validate/{settings.caller_token}".encode(): self._validated,
-            f"/mutate/{settings.caller_token}".encode(): self._mutated,
+            f"/validate/{settings.caller_token}".encode(): self._validate,
+            f"/mutate/{settings.caller_token}".encode(): self._mutate,
         }
-        self._asks_for_certificates = settings.client_authority is not None
+        self._requires_certificate = settings.client_authority is not None
 
     @property
     def tls(self) -> ssl.SSLContext:
         """The context of this process's listening socket."""
-        return self._started.tls
+        return self._running.tls
 
     @property
-    def _started(self) -> "_Process":
+    def _running(self) -> "_Process":
         if self._process is None:
             raise RuntimeError("the application has not been started")
         return self._process
@@ -139,36 +140,36 @@ class Application:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._run_lifespan(receive, send)
         elif not scope["path"].startswith(("/validate", "/mutate")):
             await self._pages(scope, receive, send)
         elif reply := self._reply_in(scope):
             await self._review(scope, receive, send, reply)
         else:
-            await self._turn_away(scope, send)
+            await self._deny_caller(scope, send)
 
-    def reply_at(self, path: bytes, *, is_shown: bool) -> Reply | None:
-        """Return what answers the reviews that are posted to *path*; none where that is not ours.
+    def reply_at(self, path: bytes, *, has_certificate: bool) -> Reply | None:
+        """Return the function that answers reviews at *path*; none for an unauthorized caller.
 
-        *is_shown* tells whether the caller showed a certificate that we trust.
+        *has_certificate*: whether the caller has a certificate of the trusted authority.
         """
-        if self._asks_for_certificates and not is_shown:
+        if self._requires_certificate and not has_certificate:
             return None
-        # In a time that does not tell how much of the path is right.
+        # In constant time, which does not reveal how much of the path is right.
         known = (reply for each, reply in self._replies.items() if hmac.compare_digest(path, each))
         return next(known, None)
 
     def _reply_in(self, scope: Message) -> Reply | None:
         path = scope["path"].encode(errors="replace")
         is_post = scope["method"] == "POST"
-        return self.reply_at(path, is_shown=bool(scope.get(SHOWN))) if is_post else None
+        return self.reply_at(path, has_certificate=bool(scope.get(SHOWN))) if is_post else None
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         try:
             process = self._process = await _start(self._settings, self._clock)
         except _CANNOT_START as error:
-            # gunicorn stops altogether on this. A ledger that is only away is no such reason.
+            # gunicorn then stops all processes. An unavailable ledger is not such an error.
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
         await send({"type": "lifespan.startup.complete"})
@@ -176,31 +177,31 @@ class Application:
         await process.close()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _turn_away(self, scope: Message, send: Send) -> None:
-        """Refuse somebody who does not know where the API server calls, or has no certificate."""
-        log.warning("stranger turned away", peer=str(scope.get("client")))
-        REFUSALS.labels(HTTPStatus.FORBIDDEN.value).inc()
-        await _respond(send, HTTPStatus.FORBIDDEN, b"not the API server")
+    async def _deny_caller(self, scope: Message, send: Send) -> None:
+        """Deny a caller that does not know the caller token or has no certificate."""
+        log.warning("unauthorized caller denied", peer=str(scope.get("client")))
+        REJECTED_REQUESTS.labels(HTTPStatus.FORBIDDEN.value).inc()
+        await _send_response(send, HTTPStatus.FORBIDDEN, b"not the API server")
 
     async def _review(self, scope: Message, receive: Receive, send: Send, reply: Reply) -> None:
         try:
-            body = await _read(scope, receive)
-        except RequestRefused as refusal:
-            status, content = _refused(refusal)
+            body = await _read_body(scope, receive)
+        except RequestRejected as rejection:
+            status, content = _reject(rejection)
         else:
             status, content = await reply(body)
-        await _respond(send, status, content)
+        await _send_response(send, status, content)
 
-    async def _validated(self, body: bytes) -> tuple[HTTPStatus, bytes]:
-        return await _answered(self._started.admission.validate, body)
+    async def _validate(self, body: bytes) -> tuple[HTTPStatus, bytes]:
+        return await _answer_review(self._running.admission.validate, body)
 
-    async def _mutated(self, body: bytes) -> tuple[HTTPStatus, bytes]:
-        return await _answered(self._started.mutation.mutate, body)
+    async def _mutate(self, body: bytes) -> tuple[HTTPStatus, bytes]:
+        return await _answer_review(self._running.mutation.mutate, body)
 
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """What one started process holds."""
+    """The resources of one running process."""
 
     admission: Admission
     mutation: Mutation
@@ -213,22 +214,22 @@ class _Process:
         await self.admission.recorder.close()
         if self.admission.sources is not None:
             self.admission.sources.close()
-        if self.admission.herald is not None:
-            self.admission.herald.close()
+        if self.admission.event_publisher is not None:
+            self.admission.event_publisher.close()
 
 
 async def _start(settings: Settings, clock: TimeSource) -> _Process:
-    """Open what a process needs; called inside its running event loop."""
-    _calm_the_collector()
+    """Open the resources of a process; called inside its running event loop."""
+    _tune_collector()
     tls = new_context(settings.certificate, settings.key, settings.client_authority)
 
-    def show_expiry() -> None:
+    def publish_expiry() -> None:
         CERTIFICATE_EXPIRY.labels("serving").set(expiry_of(settings.certificate))
 
-    show_expiry()
+    publish_expiry()
     rules = Rules(settings.policy)
-    server = _api_server(settings)
-    recorder = await _recorder(settings, rules.policy.cluster, clock)
+    server = _find_api_server(settings)
+    recorder = await _open_recorder(settings, rules.policy.cluster, clock)
     reader = Reader(
         GrantKeys(settings.keys), Namespaces(server) if server else None, recorded=recorder
     )
@@ -239,34 +240,34 @@ async def _start(settings: Settings, clock: TimeSource) -> _Process:
         Parents(server) if server else None,
         Sources(server) if server else None,
         reader,
-        _herald(server) if server and settings.events else None,
+        _start_event_publisher(server) if server and settings.events else None,
         sampler,
         clock,
     )
     tasks = (
-        asyncio.create_task(renew(tls, settings.certificate, settings.key, show_expiry)),
+        asyncio.create_task(renew(tls, settings.certificate, settings.key, publish_expiry)),
         asyncio.create_task(tell_expiry(settings.certificate)),
         asyncio.create_task(rules.follow()),
         asyncio.create_task(reader.keys.follow()),
         asyncio.create_task(recorder.deliver()),
-        asyncio.create_task(Clock().follow()),
+        asyncio.create_task(ClockMonitor().follow()),
         asyncio.create_task(LogFile(settings.logging, sampler).follow()),
     )
     return _Process(admission, Mutation(rules, reader, clock), tls, tasks)
 
 
-def _herald(server: ApiServer) -> Herald:
-    herald = Herald(server)
-    herald.start()
-    return herald
+def _start_event_publisher(server: ApiServer) -> EventPublisher:
+    publisher = EventPublisher(server)
+    publisher.start()
+    return publisher
 
 
-async def _recorder(settings: Settings, cluster: str, clock: TimeSource) -> Recorder:
-    """Return this process's way into the ledger, its chain begun."""
+async def _open_recorder(settings: Settings, cluster: str, clock: TimeSource) -> Recorder:
+    """Return the recorder of this process, with its chain started."""
     writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
     keys = open_keys(settings.keys)
     link, delivery = links_to(settings.ledger)
-    recorder = Recorder(link, writer, cluster, keys, _spools(settings), clock, delivery)
+    recorder = Recorder(link, writer, cluster, keys, _spool_factory_of(settings), clock, delivery)
     await recorder.open()
     if settings.spool is not None:
         SPOOL_LIMIT.set(settings.spool_bytes)
@@ -274,25 +275,25 @@ async def _recorder(settings: Settings, cluster: str, clock: TimeSource) -> Reco
     return recorder
 
 
-def _spools(settings: Settings) -> NewSpool | None:
+def _spool_factory_of(settings: Settings) -> NewSpool | None:
     folder = settings.spool
     if folder is None:
         return None
     return lambda writer: new_spool(folder, writer, settings.spool_bytes)
 
 
-def _calm_the_collector() -> None:
-    """Have the garbage collector look at reviews, which make no cycles, far less often.
+def _tune_collector() -> None:
+    """Make garbage collections rare: reviews create no reference cycles.
 
-    What was loaded so far stays for good: it need not be looked through again.
+    Objects that were loaded so far stay in memory, so they are excluded from collections.
     """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
 
-def _api_server(settings: Settings) -> ApiServer | None:
-    """Return the API server to look things up in, if there is a way to it."""
+def _find_api_server(settings: Settings) -> ApiServer | None:
+    """Return the API server for lookups and Events, if there is access to it."""
     if settings.kubeconfig is not None:
         return ApiServer(access_from(settings.kubeconfig, settings.choice), decode=decode_pruned)
     try:
@@ -302,30 +303,30 @@ def _api_server(settings: Settings) -> ApiServer | None:
         return None
 
 
-async def _answered(answer: Answer, body: bytes) -> tuple[HTTPStatus, bytes]:
-    """Return the answer to the review in *body*, or why there is none."""
+async def _answer_review(answer: Answer, body: bytes) -> tuple[HTTPStatus, bytes]:
+    """Return the answer to the review in *body*, or the reason why there is none."""
     start = time.perf_counter()
     try:
         content = await answer(body)
-    except RequestRefused as refusal:
-        return _refused(refusal)
+    except RequestRejected as rejection:
+        return _reject(rejection)
     except Exception:
         # The outermost edge: the API server's failurePolicy decides, never a silent allow.
         log.exception("review failed")
-        REFUSALS.labels(HTTPStatus.INTERNAL_SERVER_ERROR.value).inc()
+        REJECTED_REQUESTS.labels(HTTPStatus.INTERNAL_SERVER_ERROR.value).inc()
         return HTTPStatus.INTERNAL_SERVER_ERROR, b"internal error"
     LATENCY.observe(time.perf_counter() - start)
     return HTTPStatus.OK, content
 
 
-def _refused(refusal: RequestRefused) -> tuple[HTTPStatus, bytes]:
-    log.warning("review refused", status=refusal.status.value, reason=str(refusal))
-    REFUSALS.labels(refusal.status.value).inc()
-    return refusal.status, str(refusal).encode()
+def _reject(rejection: RequestRejected) -> tuple[HTTPStatus, bytes]:
+    log.warning("request rejected", status=rejection.status.value, reason=str(rejection))
+    REJECTED_REQUESTS.labels(rejection.status.value).inc()
+    return rejection.status, str(rejection).encode()
 
 
-async def _read(scope: Message, receive: Receive) -> bytes:
-    """Return the whole body, or raise before more of it is held than a review can be."""
+async def _read_body(scope: Message, receive: Receive) -> bytes:
+    """Return the complete body; raise before more of it is in memory than a review may have."""
     headers = dict(scope["headers"])
     content_type = headers.get(b"content-type", b"")
     if content_type.partition(b";")[0].strip() != b"application/json":
@@ -337,7 +338,7 @@ async def _read(scope: Message, receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise CallerGone("the caller hung up")
+            raise CallerDisconnected("the caller disconnected")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LARGEST_BODY:
@@ -346,9 +347,9 @@ async def _read(scope: Message, receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-async def _respond(send: Send, status: HTTPStatus, content: bytes) -> None:
+async def _send_response(send: Send, status: HTTPStatus, content: bytes) -> None:
     headers = [
-        (b"content-type", content_type(status)),
+        (b"content-type", content_type_of(status)),
         (b"content-length", str(len(content)).encode()),
     ]
     await send({"type": "http.response.start", "status": int(status), "headers": headers})

@@ -24,7 +24,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from glasswarden.keys.ring import Ring
-from glasswarden.kube.diff import Change, changed_fields
+from glasswarden.kube.diff import Change, find_changed_fields
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.paths import ROOT, Fold, Path, Step, parse_path
 from glasswarden.policy.types import Actor, GrantOperation
@@ -252,7 +252,7 @@ def merge_held_fields(
     """
     root = _Node()
     nodes = Fold(root, _node_after)
-    for path in (*map(parse_path, held), *changed_fields(ref, changes)):
+    for path in (*map(parse_path, held), *find_changed_fields(ref, changes)):
         nodes.at(path).is_end = True
     found = _outermost(root)
     return tuple(sorted(found)) if len(msgspec.json.encode(found)) <= MOST_BYTES else None

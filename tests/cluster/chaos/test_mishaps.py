@@ -74,7 +74,7 @@ def test_full_disk_denies_writes_that_must_be_recorded(
             (disk / "ballast").unlink()
             eventually(lambda: not outcome(write), "records to be taken again")
             eventually(lambda: figures(replica)["glasswarden_ledger_available"], "the ledger back")
-            lines = replica.said("ledger away")
+            lines = replica.said("ledger unavailable")
     chaos(
         "disk full",
         doctor=said["recording"].partition(":")[0],

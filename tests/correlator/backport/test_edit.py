@@ -12,7 +12,7 @@ from correlator.backport.edit import rewrite_document, value_of
 from correlator.backport.errors import CannotEdit
 from correlator.backport.yaml_text import Map, is_plain, node_of, pieces_of, render_scalar
 from correlator.declared.yaml_values import parse_yaml
-from glasswarden.kube.equality import identical
+from glasswarden.kube.equality import is_identical
 
 GOLDEN = {
     "a number keeps its comment": ("a: 3 # why\nb: 1\n", {"a": 8, "b": 1}, "a: 8 # why\nb: 1\n"),
@@ -147,11 +147,11 @@ def test_any_text_comes_to_mean_any_value(data: st.DataObject) -> None:
     text = data.draw(texts_of(old))
     index = len(pieces_of(text)) - 1
     assume(
-        identical(_read(text, index), old)
+        is_identical(_read(text, index), old)
     )  # PyYAML writes some values so that nobody reads them
     assume(old.keys() & new.keys())
     after = rewrite_document(text, index, new)
-    assert identical(value_of(pieces_of(after)[index]), new)
+    assert is_identical(value_of(pieces_of(after)[index]), new)
 
 
 @given(st.data())
@@ -161,7 +161,7 @@ def test_one_value_changes_one_value_s_lines(data: st.DataObject) -> None:
     old = {"first": 1, **data.draw(DOCUMENTS), key: data.draw(SCALARS), "last": {"z": [1]}}
     text = data.draw(texts_of(old))
     index = len(pieces_of(text)) - 1
-    assume(identical(_read(text, index), old))
+    assume(is_identical(_read(text, index), old))
     its_own = _lines_of(text, index, key)
     after = rewrite_document(text, index, {**old, key: data.draw(SCALARS)})
     kept = [line for number, line in enumerate(text.split("\n")) if number not in its_own]
@@ -172,7 +172,7 @@ def test_one_value_changes_one_value_s_lines(data: st.DataObject) -> None:
 def test_what_is_added_leaves_every_line_and_what_is_removed_adds_none(data: st.DataObject) -> None:
     old = {"first": 1, "map": {"k": 1, "l": 2}, **data.draw(DOCUMENTS), "last": {"z": [1]}}
     text = yaml.dump(old, Dumper=yaml.SafeDumper, default_flow_style=False, sort_keys=False)
-    assume(identical(_read(text, 0), old))
+    assume(is_identical(_read(text, 0), old))
     added = rewrite_document(text, 0, {**old, "map": {"k": 1, "l": 2, "m": data.draw(VALUES)}})
     assert _is_subsequence(text.split("\n"), added.split("\n"))
     removed = rewrite_document(text, 0, {**old, "map": {"l": 2}})

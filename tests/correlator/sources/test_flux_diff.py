@@ -8,7 +8,7 @@ from correlator.finding import HIDDEN, UNKNOWN
 from correlator.sources.flux_diff import parse_dotted, read_flux_diff
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Ref
-from glasswarden.kube.schema import builtin_kind, shape_of
+from glasswarden.kube.schema import find_builtin_kind, shape_of
 
 PRINTED = """\
 ► ConfigMap/shop/settings drifted
@@ -189,4 +189,4 @@ def test_dotted_path_is_parsed_by_the_shape_of_the_object(dotted: str, path: str
     ],
 )
 def test_builtin_kind_is_found_by_its_name(kind: str, known: tuple[str, str] | None) -> None:
-    assert builtin_kind(kind) == known
+    assert find_builtin_kind(kind) == known

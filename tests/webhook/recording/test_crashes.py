@@ -122,7 +122,7 @@ def status_of(webhook: Webhook) -> int:
 
 def is_back(webhook: Webhook) -> bool:
     """Tell whether every process that lost the ledger has found it again."""
-    return 0 < len(webhook.said("ledger away")) == len(webhook.said("ledger back"))
+    return 0 < len(webhook.said("ledger unavailable")) == len(webhook.said("ledger available"))
 
 
 def test_writes_on_a_full_disk_are_counted_in_a_gap(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_torn_spool_is_delivered_except_for_its_last_line(tmp_path: Path) -> Non
     (spool / "dead.jsonl").write_bytes(whole + line_of(records[1])[:-20])
     with Webhook(tmp_path, address) as webhook:
         eventually(lambda: not spooled(spool), "the spool to be delivered")
-        [torn] = webhook.said("torn line cut off")
+        [torn] = webhook.said("torn line removed")
     assert torn["bytes"] == len(line_of(records[1])) - 20
     with closing(open_ledger(address)) as ledger:
         assert [row.body for row in ledger.rows("dead")] == [record.body for record in records]

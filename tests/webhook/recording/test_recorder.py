@@ -490,7 +490,7 @@ class TestDelivery:
             os.truncate(stage.spool / "writer-1.jsonl", 0)
             with capture_logs() as logged:
                 await self.recorded_after(stage, recorder)
-            [aside] = [each for each in logged if each["event"] == "spool put aside"]
+            [aside] = [each for each in logged if each["event"] == "spool set aside"]
             assert (aside["file"], aside["records"]) == ("writer-1.jsonl.damaged", 3)
 
         stage = Stage(tmp_path)

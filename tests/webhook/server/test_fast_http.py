@@ -23,7 +23,8 @@ from tests.cluster.retries import eventually
 from tests.webhook.builders import a_review
 from tests.webhook.serving import open_webhook
 from tests.webhook.workers import Webhook
-from webhook.server.fast_http import LARGEST_BODY, Head, LaneProtocol, Reply, parse_head
+from webhook.server.fast_http import FastProtocol, Head, parse_head
+from webhook.server.protocol import LARGEST_BODY, Reply
 
 FIELDS = (
     "Host: glasswarden-webhook.glasswarden.svc:443",
@@ -197,8 +198,8 @@ KEEP_ALIVE = 1
 class Answering:
     """An application that takes its time over each review."""
 
-    def reply_at(self, path: bytes, *, is_shown: bool) -> Reply | None:
-        assert not is_shown
+    def reply_at(self, path: bytes, *, has_certificate: bool) -> Reply | None:
+        assert not has_certificate
         return self.reply if path == b"/validate/x" else None
 
     async def reply(self, body: bytes) -> tuple[HTTPStatus, bytes]:
@@ -216,7 +217,7 @@ async def _answered_then_silent() -> None:
     worker = SimpleNamespace(
         cfg=config, log=Logger(config), asgi=Answering(), loop=loop, nr_conns=0, alive=True
     )
-    server = await loop.create_server(lambda: LaneProtocol(worker), LOOPBACK, 0)
+    server = await loop.create_server(lambda: FastProtocol(worker), LOOPBACK, 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
