@@ -22,10 +22,9 @@ EXCEPTIONS: Final[dict[str, str]] = {
     "correlator/sources/flux.py": _ADAPTER,
     "correlator/sources/ignore_rules.py": _ADAPTER,
     "correlator/sources/reconcilers.py": "chooses between these adapters",
-    "correlator/service/sources.py": "runs the adapter of Argo CD, by an option of that name",
-    "glasswarden/cli/drift.py": "runs the adapter of Argo CD, by an option of that name",
-    "glasswarden/cli/inspection.py": "runs the adapter of Argo CD, by an option of that name",
-    "glasswarden/cli/review.py": "reads since when an Application ignores a field",
+    "correlator/service/assembly.py": "runs the adapter of Argo CD, by an option of that name",
+    "correlator/inspection/sources.py": "runs the adapter of Argo CD, by an option of that name",
+    "correlator/digest/assemble.py": "reads since when an Application ignores a field",
     "correlator/declared/render.py": "runs the program helm to render a chart",
     "glasswarden/setup/survey.py": "`Helm` is how a program that a person runs calls itself",
 }
