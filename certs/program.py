@@ -65,7 +65,7 @@ class Program:
         done = self.controller.run_pass(now)
         metrics.publish_pass(done)
         metrics.PASSES.labels("done").inc()
-        self._tell(done)
+        self._log_changes(done)
 
     def _release(self) -> None:
         if self.lease is not None:
@@ -85,7 +85,7 @@ class Program:
             log.warning("pass failed", reason=type(error).__name__, exc_info=True)
             metrics.PASSES.labels("failed").inc()
 
-    def _tell(self, done: Pass) -> None:
+    def _log_changes(self, done: Pass) -> None:
         """Log what has changed since the last pass."""
         changed = [f"{each.resource}: {how}" for each, how in done.conditions.items()]
         said = (done.state.phase, done.state.expires, *changed)

@@ -171,7 +171,7 @@ def sort_key_of(finding: Finding) -> tuple[str, str, str, str, str]:
     return ref.namespace, ref.kind, ref.group, ref.name, str(finding.field)
 
 
-def is_told(value: Value) -> bool:
+def is_comparable(value: Value) -> bool:
     """Return whether *value* is the value itself, and can be compared with others."""
     if not isinstance(value, str):
         return True

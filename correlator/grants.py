@@ -221,11 +221,11 @@ class FollowUps:
         ended = {key_of(grant) for grant in unchecked if grant.state_at(now) is State.UNCHECKED}
         wanted = ended - self._settled
 
-        def asked(attempt: Attempt, change: ChangedField) -> FieldState:
+        def check_wanted(attempt: Attempt, change: ChangedField) -> FieldState:
             is_wanted = (attempt.cluster, attempt.grant) in wanted
             return check_field(attempt, change) if is_wanted else _UNDONE
 
-        found = grants_of(story, asked)
+        found = grants_of(story, check_wanted)
         self._settled |= {key_of(grant) for grant in found if grant.state_at(now) is State.SETTLED}
         return found
 

@@ -14,7 +14,7 @@ from correlator.attribution.ledger import Histories, knowledge_of
 from correlator.attribution.link import Link, State, link
 from correlator.classify.controller_rules import delegate_of
 from correlator.detector.managers import keepers_for, may_write
-from correlator.finding import Finding, is_told
+from correlator.finding import Finding, is_comparable
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.masking import Masks
@@ -31,7 +31,7 @@ Linking: TypeAlias = Callable[[Sequence[Finding]], Sequence[Finding]]
 """Returns findings with their links, in the same order."""
 
 
-def unlinked(findings: Sequence[Finding]) -> Sequence[Finding]:
+def leave_unlinked(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return *findings* as they are: there is no ledger to ask."""
     return findings
 
@@ -58,17 +58,17 @@ class Linker:
                 rest = iter(history)
                 for index in places[ref]:
                     rest, walk = tee(rest)
-                    found[index] = self._linked(findings[index], walk)
+                    found[index] = self._link_finding(findings[index], walk)
         return found
 
-    def _linked(self, finding: Finding, history: Iterable[Attempt]) -> Finding:
-        if not is_told(finding.live):
+    def _link_finding(self, finding: Finding, history: Iterable[Attempt]) -> Finding:
+        if not is_comparable(finding.live):
             why = f"{finding.source} does not tell its value, so no record can be compared with it"
             return replace(finding, link=Link(State.UNEXPLAINED, why))
-        cause = link(self._drifted(finding), history, self.knowledge, self.masks)
+        cause = link(self._drifted_of(finding), history, self.knowledge, self.masks)
         return replace(finding, link=cause)
 
-    def _drifted(self, finding: Finding) -> Drifted:
+    def _drifted_of(self, finding: Finding) -> Drifted:
         delegate = delegate_of(finding, self.policy)
         return Drifted(
             self.cluster,

@@ -64,7 +64,7 @@ def parse_log_rules(text: str) -> LogRules:
     return parse_typed(text, LogRules, NOUN).value
 
 
-def is_always_told(decision: Decision) -> bool:
+def is_always_logged(decision: Decision) -> bool:
     """Tell whether a decision gets its line whatever the rules say: a refusal, or about a grant."""
     return not decision.allowed or decision.grant is not None
 
@@ -79,7 +79,7 @@ class Sampler:
     def weight(self, decision: Decision) -> int:
         """Return how many decisions a line about this one stands for; 0 where it gets none."""
         every = self.rules.sample.get(decision.clause, 1)
-        if every == 1 or is_always_told(decision):
+        if every == 1 or is_always_logged(decision):
             return 1
         self._seen[decision.clause] += 1
         return every if self._seen[decision.clause] % every == 1 else 0

@@ -19,7 +19,7 @@ from glasswarden.logs import (
     LogRules,
     Sampler,
     configure_logs,
-    is_always_told,
+    is_always_logged,
     parse_log_rules,
     set_level,
 )
@@ -141,8 +141,8 @@ def test_denial_is_logged_at_every_level(tmp_path: Path, lines: io.StringIO, lev
 
 
 def test_decision_about_a_grant_is_logged_at_every_level(granted: GrantUse) -> None:
-    assert is_always_told(Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=granted))
-    assert not is_always_told(BENIGN)
+    assert is_always_logged(Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=granted))
+    assert not is_always_logged(BENIGN)
 
 
 def test_denial_that_cannot_be_recorded_is_logged(tmp_path: Path, lines: io.StringIO) -> None:

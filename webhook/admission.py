@@ -15,7 +15,7 @@ from glasswarden.cluster.client import ApiServerError
 from glasswarden.kube.engines.engine import GitLocation
 from glasswarden.kube.objects import Object, ref_of
 from glasswarden.ledger.errors import LedgerError
-from glasswarden.logs import ALWAYS, Sampler, is_always_told
+from glasswarden.logs import ALWAYS, Sampler, is_always_logged
 from glasswarden.policy.breakglass.annotations import Unreadable
 from glasswarden.policy.case import Case
 from glasswarden.policy.decide import decide, decide_unrecorded
@@ -27,7 +27,7 @@ from webhook.caches import Parents
 from webhook.clock import TimeSource, machine_time
 from webhook.context import Reader
 from webhook.events import EventPublisher
-from webhook.git_sources import Sources, located
+from webhook.git_sources import Sources, with_namespace
 from webhook.metrics import GRANTS, STAMPS_REJECTED, UNRECORDED, reviews_counter_of
 from webhook.recording.entry import entry_of
 from webhook.recording.recorder import Recorder
@@ -108,7 +108,7 @@ class Admission:
         owner = case.write.owner
         if self.sources is None or owner is None or not case.write.marked:
             return None
-        return self.sources.known(located(owner, case.policy))
+        return self.sources.find_known(with_namespace(owner, case.policy))
 
     def _report_stamp(self, case: Case) -> None:
         """Log and count that an object carries a stamp which counts no longer: a revoked key's."""
@@ -135,7 +135,7 @@ class Admission:
             )
         before = request.old_object or request.object or {}
         resource = request.resource
-        found = self.parents.cached(resource, before)
+        found = self.parents.find_cached(resource, before)
         if found is not None and not fresh:
             return found
         scale = ref_of(before)
@@ -171,7 +171,7 @@ class Admission:
             object=str(case.write.target),
             record=record,
             **({"one_of": weight} if weight > 1 else {}),
-            **({ALWAYS: True} if is_always_told(decision) else {}),
+            **({ALWAYS: True} if is_always_logged(decision) else {}),
         )
 
     def _decide_unrecorded(self, case: Case, decision: Decision, error: LedgerError) -> Decision:

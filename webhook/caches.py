@@ -184,7 +184,7 @@ def partial(found: Any, resource: Resource, kind: str) -> Object:  # noqa: ANN40
     Raises `ObjectMalformed`.
     """
     version = f"{resource.group}/{resource.version}" if resource.group else resource.version
-    kept = _kept(found.get("metadata") if isinstance(found, dict) else None)
+    kept = _kept_metadata_of(found.get("metadata") if isinstance(found, dict) else None)
     # What shows that a stamp is somebody's own is not kept, so neither is such a stamp.
     for token in declared_tokens(found):
         del kept["annotations"][token]
@@ -193,7 +193,7 @@ def partial(found: Any, resource: Resource, kind: str) -> Object:  # noqa: ANN40
     return {"apiVersion": version, "kind": kind, "metadata": kept}
 
 
-def _kept(metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever was sent
+def _kept_metadata_of(metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever was sent
     """Return what is kept of *metadata*; raise `ObjectMalformed` where that is of a wrong type."""
     if not isinstance(metadata, dict) or not metadata.get("name"):
         raise ObjectMalformed("an object without a name")
@@ -280,7 +280,7 @@ class Parents:
         self._watched: dict[Resource, Watched] = {}
         self._kinds: dict[Resource, str] = {}
 
-    def cached(self, resource: Resource, scale: Object) -> Object | None:
+    def find_cached(self, resource: Resource, scale: Object) -> Object | None:
         """Return the parent of *scale* if it is in memory, and just as *scale* was made from it.
 
         The first call for a resource starts its watch.

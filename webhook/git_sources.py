@@ -39,7 +39,7 @@ class Sources:
         self._waiting: set[Owner] = set()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sources")
 
-    def known(self, owner: Owner) -> GitLocation | None:
+    def find_known(self, owner: Owner) -> GitLocation | None:
         """Return *owner*'s source if it is known by now; have it looked up if it is not."""
         fresh_until, source = self._known.get(owner, (0.0, None))
         if time.monotonic() > fresh_until and self._may_wait(owner):
@@ -73,7 +73,7 @@ class Sources:
         self._known[owner] = time.monotonic() + lasts, source
 
 
-def located(owner: Owner, policy: Policy) -> Owner:
+def with_namespace(owner: Owner, policy: Policy) -> Owner:
     """Return *owner* with a namespace, where its engine's marks leave out the engine's own.
 
     That is the namespace of the first of its controllers that is a service account.

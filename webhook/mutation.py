@@ -91,10 +91,10 @@ def new_id() -> str:
 
 def sign_annotations(annotations: Annotations, ring: Ring, now: datetime) -> dict[str, str | None]:
     """Return *annotations* as texts, stamps and requests signed."""
-    return {name: _signed(value, ring, now) for name, value in annotations.items()}
+    return {name: _sign(value, ring, now) for name, value in annotations.items()}
 
 
-def _signed(value: str | Stamp | GrantRequest | None, ring: Ring, now: datetime) -> str | None:
+def _sign(value: str | Stamp | GrantRequest | None, ring: Ring, now: datetime) -> str | None:
     if isinstance(value, Stamp):
         return issue_stamp(value, ring, now)
     return issue_request(value, ring, now) if isinstance(value, GrantRequest) else value

@@ -69,7 +69,7 @@ class Outages:
             self._gone = None
 
     @property
-    def gone(self) -> str:
+    def reason_unavailable(self) -> str:
         """Why nobody is asked at present; empty where that is not so."""
         return self._gone.why if self._gone else ""
 
@@ -349,7 +349,9 @@ class Watch:
                 audit_id=event.audit_id,
                 owner=subject.owner,
                 field=where,
-                because=self._outages.gone if sort is ObservationKind.UNRECORDED else "",
+                because=self._outages.reason_unavailable
+                if sort is ObservationKind.UNRECORDED
+                else "",
                 by_controller=any(actor in each for each in self.policy.controllers.values()),
             )
         )

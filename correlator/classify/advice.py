@@ -21,11 +21,11 @@ def ignore_rule(finding: Finding) -> str:
 
 def engine_rule(finding: Finding) -> str:
     """Return the rule of the owner's engine that does so, empty where it has none."""
-    field = _drifted(finding)
+    field = _drifted_field_of(finding)
     return drift_of(field.owner.engine).ignore_rule(field) if field else ""
 
 
-def _drifted(finding: Finding) -> DriftedField | None:
+def _drifted_field_of(finding: Finding) -> DriftedField | None:
     if finding.owner is None:
         return None
     is_addition = finding.declared is ABSENT
@@ -72,7 +72,7 @@ def status_of(finding: Finding) -> str:
 
 def revert_command(finding: Finding) -> str:
     """Return what makes *finding* go away, as far as it is known how."""
-    field = _drifted(finding)
+    field = _drifted_field_of(finding)
     if field is None:
         return ""
     if command := drift_of(field.owner.engine).revert_command(field):

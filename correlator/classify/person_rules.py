@@ -161,12 +161,12 @@ def _is_removed(finding: Finding, _: Scene) -> bool:
 def _judge_removed(finding: Finding, scene: Scene) -> Verdict:
     following = scene.following_of(finding)
     if finding.was_applied is True:
-        return _taken_away(finding, "it was applied, and removed by a direct write since")
+        return _new_removal_verdict(finding, "it was applied, and removed by a direct write since")
     if following.trouble:
         return _not_applied(finding, f"its reconciler {following.trouble}")
     match following.has_applied(finding.revision):
         case True:
-            return _taken_away(finding, "it was removed by a direct write")
+            return _new_removal_verdict(finding, "it was removed by a direct write")
         case False:
             return _not_applied(finding, f"its reconciler applied {following.applied} last")
     if finding.was_applied is False:
@@ -182,7 +182,7 @@ def _judge_removed(finding: Finding, scene: Scene) -> Verdict:
     )
 
 
-def _taken_away(finding: Finding, reason: str) -> Verdict:
+def _new_removal_verdict(finding: Finding, reason: str) -> Verdict:
     cost = costly(finding)
     return Verdict(
         Class.DESIRED_CONFIGURATION,

@@ -11,7 +11,7 @@ from correlator.classify import controller_rules, object_rules, person_rules
 from correlator.classify.rule import Rule, Scene
 from correlator.finding import Finding
 
-__all__ = ["RULES", "Rule", "Scene", "classified"]
+__all__ = ["RULES", "Rule", "Scene", "classify"]
 
 RULES: Final[tuple[Rule, ...]] = (
     object_rules.RECONCILER,
@@ -39,7 +39,7 @@ RULES: Final[tuple[Rule, ...]] = (
 """In the order they are asked; the last one fits everything."""
 
 
-def classified(finding: Finding, scene: Scene) -> Finding:
+def classify(finding: Finding, scene: Scene) -> Finding:
     """Return *finding* with its verdict."""
     rule = next(each for each in RULES if each.fits(finding, scene))
     return replace(finding, verdict=rule.judge(finding, scene))

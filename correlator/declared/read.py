@@ -88,14 +88,14 @@ def lookup_in(manifests: Manifests, home: str = "") -> Lookup:
     """
     by_name = {_name(ref_of(each.manifest)): each for each in manifests.objects}
 
-    def declared(ref: Ref) -> Object | None:
+    def find_declared(ref: Ref) -> Object | None:
         found = by_name.get(_name(ref))
         # A manifest may leave its namespace to whoever applies it.
         if found is None and home in ("", ref.namespace):
             found = by_name.get(_name(replace(ref, namespace="")))
         return found.manifest if found else None
 
-    return declared
+    return find_declared
 
 
 def _name(ref: Ref) -> tuple[str, str, str, str]:

@@ -70,7 +70,9 @@ def assemble_review(
     evidence.live_scope = scope.live
     assembly = _Assembly(evidence, scope, period, policy_file)
     attempts = assembly.attempts()
-    return compose_review(period, attempts, assembly.seen(attempts, history), period.until)
+    return compose_review(
+        period, attempts, assembly.gather_evidence(attempts, history), period.until
+    )
 
 
 @dataclass(slots=True)
@@ -92,7 +94,7 @@ class _Assembly:
         )
         return self.evidence.attempts(question)
 
-    def seen(self, attempts: Sequence[Attempt], history: str) -> ReviewEvidence:
+    def gather_evidence(self, attempts: Sequence[Attempt], history: str) -> ReviewEvidence:
         """Return what is known besides the records."""
         audit, has_live = self.evidence.audit, self.evidence.has_live
         self.unknown += [f"{each.what}: {each.why}" for each in (audit.incomplete if audit else ())]
@@ -178,11 +180,11 @@ class _Assembly:
             (app, replace(ref, uid="", version="")): ref for app, ref in (*written, *differing)
         }
         wanted = [(app, ref) for (app, _), ref in places.items() if app][:MOST_OBJECTS]
-        return teams_of(self._labelled(wanted))
+        return teams_of(self._find_labelled(wanted))
 
-    def _labelled(self, wanted: Sequence[tuple[str, Ref]]) -> Iterator[tuple[str, Object]]:
+    def _find_labelled(self, wanted: Sequence[tuple[str, Ref]]) -> Iterator[tuple[str, Object]]:
         try:
-            declared = self.evidence.declared()
+            declared = self.evidence.declared_lookup()
         except DeclaredUnreadable:
             return  # reported where what differs was asked for
         for app, ref in wanted:
@@ -234,13 +236,13 @@ def _delegations(policy: Policy, file: Path | None, findings: Sequence[Finding])
             whose="the policy",
             what=f"{each.name}: {', '.join(map(str, each.fields))}",
             covers=sum(line.endswith(f" to {each.name}") for line in delegated),
-            since=_written(file, each.name) if file else None,
+            since=_first_commit_time(file, each.name) if file else None,
         )
         for each in policy.document.delegations
     ]
 
 
-def _written(file: Path, name: str) -> datetime | None:
+def _first_commit_time(file: Path, name: str) -> datetime | None:
     """Return when *name* came into *file* by its Git history; none where it has none."""
     try:
         git = find_program("git", "")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from correlator.classify.rule import Scene
-from correlator.classify.rules import classified
+from correlator.classify.rules import classify
 from correlator.finding import Finding, Result, hide_secrets, join_results, sort_key_of
-from correlator.linker import Linking, unlinked
+from correlator.linker import Linking, leave_unlinked
 from correlator.live.autoscalers import autoscaled_in
 from correlator.live.source import Live
 from correlator.sources.argocd_people import naming
@@ -22,14 +22,17 @@ from glasswarden.kube.paths import Path, are_nested
 
 
 def conclude(
-    findings: Sequence[Finding], scene: Scene, linker: Linking = unlinked, live: Live | None = None
+    findings: Sequence[Finding],
+    scene: Scene,
+    linker: Linking = leave_unlinked,
+    live: Live | None = None,
 ) -> tuple[Finding, ...]:
     """Return *findings* linked, then classified; hidden values are compared first, then hidden.
 
     With *live* state, findings also name the people behind Argo CD's server.
     """
     link = linker if live is None else naming(live, linker)
-    judged = (classified(each, scene) for each in link(findings))
+    judged = (classify(each, scene) for each in link(findings))
     return tuple(hide_secrets(each, scene.policy) for each in judged)
 
 
@@ -37,7 +40,7 @@ def conclude_reported(
     reported: Result,
     live: Live,
     scene: Scene,
-    linker: Linking = unlinked,
+    linker: Linking = leave_unlinked,
     known: frozenset[Owner] = frozenset(),
 ) -> Result:
     """Return what another source *reported*, linked, classified and in order, with secrets hidden.

@@ -30,7 +30,7 @@ class Confirmation:
     applier_of: Callable[[Finding], str]
     """The field manager that applies the object's manifest."""
 
-    def confirmed(
+    def confirm_findings(
         self, declared: Declared, findings: list[Finding]
     ) -> tuple[list[Finding], list[Incomplete]]:
         """Return those of one object's *findings* that hold, and what could not be asked."""
@@ -38,13 +38,13 @@ class Confirmation:
         if not candidates:
             return findings, []
         try:
-            would_be = self._rehearsed(declared, candidates[0])
+            would_be = self._rehearse(declared, candidates[0])
         except ApiServerError as error:
             what = f"the dry run of {candidates[0].ref}"
             return findings, [Incomplete(what, reason_of(error))]
         return [each for each in findings if not _is_as_applied(each, would_be)], []
 
-    def _rehearsed(self, declared: Declared, finding: Finding) -> Object:
+    def _rehearse(self, declared: Declared, finding: Finding) -> Object:
         ref = finding.ref
         resource = self.live.resource_of(Kind(ref.group, ref.version, ref.kind))
         manager = self.applier_of(finding) or _ANYBODY

@@ -19,7 +19,7 @@ from correlator.declared.manifests import Manifests
 from correlator.declared.read import lookup_in, read_declared
 from correlator.declared.render import Release
 from correlator.finding import Incomplete
-from correlator.linker import Linker, Linking, linker_of, unlinked
+from correlator.linker import Linker, Linking, leave_unlinked, linker_of
 from correlator.live.cluster import ClusterLive
 from correlator.live.folder import FolderLive
 from correlator.live.remembered import RememberedLive
@@ -179,7 +179,7 @@ class Evidence:
     def linker(self) -> Linking:
         """Return what links findings to records: the same as before if nothing arrived since."""
         if self.ledger is None:
-            return unlinked
+            return leave_unlinked
         state = self.ledger.heads(), self.audit.watch.until if self.audit else None
         if self._linker is None or state != self._linker_state:
             linker = linker_of(self.ledger, self.cluster, self.policy, self.masks)
@@ -226,7 +226,7 @@ class Evidence:
             self.unread[replace(ref, uid="")] = error.incomplete.why
             raise NotKnown(str(ref)) from error
 
-    def declared(self) -> Lookup | None:
+    def declared_lookup(self) -> Lookup | None:
         """Return a lookup in what Git declares, none without Git. Raises `DeclaredUnreadable`."""
         return None if self.git is None else lookup_in(self.manifests(self.git))
 
@@ -235,7 +235,7 @@ class Evidence:
 
         Raises `DeclaredUnreadable`.
         """
-        return replace(self.live_states(), declared=self.declared())
+        return replace(self.live_states(), declared=self.declared_lookup())
 
     def live_states(self) -> LiveCheck:
         """Return what tells whether a recorded change is still live, whatever Git declares."""

@@ -16,7 +16,7 @@ import structlog
 from correlator.classify.rule import Scene
 from correlator.finding import Result
 from correlator.inspection.scan import Key, Scan
-from correlator.linker import Linking, unlinked
+from correlator.linker import Linking, leave_unlinked
 from correlator.live.cluster import ClusterLive
 from correlator.live.source import Kind, KindUnavailable
 from glasswarden.cluster.client import ApiServer, ApiServerError
@@ -52,7 +52,7 @@ class Follower:
         self._scan: Scan | None = None
         self._watches: dict[Kind, _Watch] = {}
         self._result: Result | None = None
-        self._linker: Linking = unlinked
+        self._linker: Linking = leave_unlinked
         self._scene: Scene | None = None
         self._grants: object = None
         """The grants that were open when the last result was judged."""
@@ -60,14 +60,14 @@ class Follower:
         self._is_lost = False
         """Whether something may have changed that no watch told."""
 
-    def run(self, scene: Scene, linker: Linking = unlinked) -> Result:
+    def run(self, scene: Scene, linker: Linking = leave_unlinked) -> Result:
         """Return what a pass finds now.
 
         Another *linker* than last time may know more, and a grant may have ended since.
         """
         print_, grants = self._fingerprint(), dict(scene.open_grants)
         if self._scan is None or self._result is None or not self._is_current(print_):
-            self._scan = self._scanned(print_)
+            self._scan = self._scan_and_watch(print_)
         elif not self._took_changes() and linker is self._linker and grants == self._grants:
             return self._result
         self._linker, self._grants, self._result = linker, grants, None
@@ -116,7 +116,7 @@ class Follower:
         self._scan.judge(kind, _key_of(event), live)
         return True
 
-    def _scanned(self, print_: object) -> Scan:
+    def _scan_and_watch(self, print_: object) -> Scan:
         """Look at everything, and watch it from then on."""
         self.close()
         # Should this pass fail, nothing of an earlier one may stand for it.

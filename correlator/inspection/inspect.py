@@ -15,7 +15,7 @@ from correlator.inspection.conclude import conclude, conclude_reported, merge
 from correlator.inspection.evidence import LEDGER, Evidence, LiveUnavailable
 from correlator.inspection.scan import Scan
 from correlator.inspection.scope import InspectionScope
-from correlator.linker import Linking, unlinked
+from correlator.linker import Linking, leave_unlinked
 from correlator.live.remembered import RememberedLive
 from correlator.live.source import Live
 from glasswarden.kube.engines.engine import Owner
@@ -64,7 +64,7 @@ class Pass:
     scope: InspectionScope
     base: Scene
     """What findings are judged by before anything was read."""
-    linker: Linking = unlinked
+    linker: Linking = leave_unlinked
     scans: list[Scan] = field(default_factory=list)
     """The comparisons with Git that were made."""
     found: list[Finding] = field(default_factory=list)
@@ -102,11 +102,11 @@ class Pass:
         for scan in self.scans:
             findings = scan.drop_known(findings)
         reported = replace(reported, findings=tuple(findings))
-        result = self._concluded(reported, self._live)
+        result = self._conclude(reported, self._live)
         self.found += result.findings
         return result
 
-    def _concluded(self, reported: Result, live: Live | None) -> Result:
+    def _conclude(self, reported: Result, live: Live | None) -> Result:
         scene = self._scene or self.base
         if live is None:
             return replace(reported, findings=conclude(reported.findings, scene, self.linker))
@@ -160,7 +160,7 @@ def inspect(
                 raise
             failures[source.name] = str(error)
             lost.append(Incomplete(LEDGER, str(error)))
-    found = _combined([(each, results[each.name]) for each in sources if each.name in results])
+    found = _combine([(each, results[each.name]) for each in sources if each.name in results])
     result = scope.select_findings(found, now)
     result = join_results(result, Result(incomplete=tuple(dict.fromkeys(lost))))
     return Inspection(result, results, failures)
@@ -179,18 +179,18 @@ def _begin(
         return Pass(evidence, scope, Scene(evidence.policy, now))
 
 
-def _combined(read: Sequence[tuple[Source, Result]]) -> Result:
+def _combine(read: Sequence[tuple[Source, Result]]) -> Result:
     """Return all results as one; events of a log follow in their own order."""
     differing = [result for source, result in read if not source.is_log]
     logged = [result for source, result in read if source.is_log]
     merged = reduce(merge, differing, Result())
     findings = tuple(sorted(merged.findings, key=sort_key_of))
     titles = dict.fromkeys(each.looked_for for each in differing)
-    merged = replace(merged, findings=findings, looked_for=_looked_for(tuple(titles)))
+    merged = replace(merged, findings=findings, looked_for=_summarize_titles(tuple(titles)))
     return reduce(join_results, logged, merged)
 
 
-def _looked_for(titles: tuple[str, ...]) -> str:
+def _summarize_titles(titles: tuple[str, ...]) -> str:
     # A comparison with Git looks for everything that the others look for.
     return (
         Result().looked_for

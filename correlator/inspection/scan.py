@@ -16,7 +16,7 @@ from correlator.detector.rollouts import is_rolling_out
 from correlator.finding import Finding, Hidden, Incomplete, Result, sort_key_of
 from correlator.inspection.conclude import conclude
 from correlator.inspection.confirm import Confirmation
-from correlator.linker import Linking, unlinked
+from correlator.linker import Linking, leave_unlinked
 from correlator.live.autoscalers import Scaled, autoscaled_in
 from correlator.live.source import Kind, KindUnavailable, Live, NamespacesUnavailable
 from correlator.sources.grace_period import lasting
@@ -94,7 +94,7 @@ class Scan:
             why = "they carry no managedFields, which tell who holds a field"
             self.incomplete.append(Incomplete(what, why, Hidden.ADDITIONS))
 
-    def result(self, scene: Scene, linker: Linking = unlinked) -> Result:
+    def result(self, scene: Scene, linker: Linking = leave_unlinked) -> Result:
         """Return what was found, linked, classified and in order, with secrets hidden."""
         findings = [each for found in self.found.values() for each in found]
         findings += lasting(self._behind, scene.now)
@@ -158,7 +158,7 @@ class Scan:
         for kind, places in self.declared.items():
             for key, declared in places.items():
                 place = kind.group, kind.name, key
-                kept, unasked = confirmation.confirmed(declared, self.found.get(place, []))
+                kept, unasked = confirmation.confirm_findings(declared, self.found.get(place, []))
                 self.found[place] = kept
                 self.incomplete += unasked
 
@@ -167,7 +167,7 @@ class Scan:
         return replace(
             scene,
             rolling=frozenset(self._rolling.values()),
-            autoscaled=self._autoscaled(),
+            autoscaled=self._find_autoscaled(),
             following=self._reconcilers.following(self.owners, self.apps, scene.now),
             ignores=(*(each.why for each in self._reconcilers.ignores), self._left_alone),
         )
@@ -334,7 +334,7 @@ class Scan:
                 declared.add(place)  # a kind that is declared in two versions is listed twice
                 yield owner, live
 
-    def _autoscaled(self) -> Scaled:
+    def _find_autoscaled(self) -> Scaled:
         """Return what autoscalers scale, asked for only where somebody's replicas differ."""
         findings = [each for found in self.found.values() for each in found]
         scaled, unseen = autoscaled_in(self.live, findings)

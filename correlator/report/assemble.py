@@ -56,10 +56,10 @@ class _Assembly:
         self._look_up_first(attempts, circle)
         around = replace(self._surroundings(attempts, circle), integrity=integrity)
         report = compose_report(circle.scope, attempts, around, self.now)
-        lines = (f"{each.what}: {each.why}" for each in self._unchecked())
+        lines = (f"{each.what}: {each.why}" for each in self._find_unchecked())
         return msgspec.structs.replace(report, incomplete=tuple(dict.fromkeys(lines)))
 
-    def _unchecked(self) -> Iterator[Incomplete]:
+    def _find_unchecked(self) -> Iterator[Incomplete]:
         yield from self._manifests().incomplete
         yield from self.incomplete
         yield from self.evidence.audit.incomplete if self.evidence.audit else ()
@@ -79,10 +79,10 @@ class _Assembly:
         circle = report_scope_of(scope_of(self.question), own)
         if not self.question.ticket:
             return own, circle
-        every = {each.id: each for each in (*own, *self._denied(circle))}
+        every = {each.id: each for each in (*own, *self._find_denied(circle))}
         return sorted(every.values(), key=lambda each: (each.time, each.id)), circle
 
-    def _denied(self, circle: ReportScope) -> Iterable[Attempt]:
+    def _find_denied(self, circle: ReportScope) -> Iterable[Attempt]:
         places = sorted(circle.objects)
         if len(places) > MOST_OBJECTS:
             what = f"attempts refused on {len(places) - MOST_OBJECTS} more objects"
@@ -117,7 +117,7 @@ class _Assembly:
         around = ReportContext(
             check_field=evidence.field_states(),
             open_grants=self._open_grants(attempts),
-            unexplained=self._unexplained(circle),
+            unexplained=self._find_unexplained(circle),
         )
         if evidence.git is not None and not evidence.git.address.is_remote:
             path = ("--path", evidence.git.path) if evidence.git.path else ()
@@ -142,7 +142,7 @@ class _Assembly:
             if isinstance(record.entry, Attempt)
         )
 
-    def _unexplained(self, circle: ReportScope) -> tuple[Unexplained, ...] | None:
+    def _find_unexplained(self, circle: ReportScope) -> tuple[Unexplained, ...] | None:
         """Return what differs from Git without a record; none where nothing was compared."""
         if reason := self._why_not_compared():
             self.incomplete.append(Incomplete(_COMPARISON, reason))

@@ -64,7 +64,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class TimelineRow:
     """A person."""
 
     y: float
@@ -76,7 +76,7 @@ class Timeline:
     """The positions of everything on the timeline; the page draws it."""
 
     height: int
-    lanes: tuple[Lane, ...]
+    lanes: tuple[TimelineRow, ...]
     marks: tuple[Mark, ...]
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
@@ -95,13 +95,13 @@ def timeline_of(report: Report) -> Timeline | None:
     happened = report.happened
     if not happened:
         return None
-    names = _lane_names_of(happened)
+    names = _row_names_of(happened)
     lanes = {name: TOP + LANE * (index + 0.5) for index, name in enumerate(names)}
     heights = [lanes.get(each.actor, lanes[names[-1]]) for each in happened]
     axis = _Axis(happened[0].time, happened[-1].time)
     return Timeline(
         height=TOP + LANE * len(names) + AXIS,
-        lanes=tuple(Lane(y, name) for name, y in lanes.items()),
+        lanes=tuple(TimelineRow(y, name) for name, y in lanes.items()),
         marks=tuple(_draw_marks(happened, heights, axis)),
         bars=tuple(_draw_bars(happened, heights, axis)),
         ticks=tuple(_draw_ticks(axis)),
@@ -122,7 +122,7 @@ class _Axis:
         return round(left + min(1.0, share) * (right - left), 1)
 
 
-def _lane_names_of(happened: Sequence[Write | Seen]) -> list[str]:
+def _row_names_of(happened: Sequence[Write | Seen]) -> list[str]:
     people = list(dict.fromkeys(each.actor for each in happened))
     if len(people) <= MOST_LANES:
         return people

@@ -89,10 +89,10 @@ def new_grants(tools: Tools) -> Callable[[Passed], None]:
         story = grant_attempts_since(tools.ledger, passed.now - GRANTS_LOOK_BACK, passed.cluster)
         for each in git:
             each.expire()
-        looked = standings(LiveObjects(tools.server), declared_by(git), tools.masks)
+        looked = new_field_check(LiveObjects(tools.server), declared_by(git), tools.masks)
         found = owed.check(story, looked, passed.now)
         metrics.show_grants(count_by_state(found, passed.now))
-        expiries.tell(find_expired(found, passed.now), passed.now)
+        expiries.publish(find_expired(found, passed.now), passed.now)
 
     return grants
 
@@ -103,14 +103,14 @@ class Expiries:
     def __init__(self, server: ApiServer, reporter: Reporter) -> None:
         self._server = server
         self._reporter = reporter
-        self._told: set[Key] = set()
+        self._published: set[Key] = set()
 
-    def tell(self, grants: Sequence[Grant], now: datetime) -> None:
-        """Tell of those of *grants* that are not told of yet; a failure is tried again."""
-        self._told &= {key_of(grant) for grant in grants}
+    def publish(self, grants: Sequence[Grant], now: datetime) -> None:
+        """Publish the end of those *grants* that is not published yet; retry after a failure."""
+        self._published &= {key_of(grant) for grant in grants}
         for grant in grants:
-            if key_of(grant) not in self._told and self._write(grant, now):
-                self._told.add(key_of(grant))
+            if key_of(grant) not in self._published and self._write(grant, now):
+                self._published.add(key_of(grant))
 
     def _write(self, grant: Grant, now: datetime) -> bool:
         event = expiry_event_of(grant)
@@ -125,15 +125,15 @@ class Expiries:
         return True
 
 
-def standings(live: Lookup, declared: Lookup, masks: Masks | None) -> FieldCheck:
+def new_field_check(live: Lookup, declared: Lookup, masks: Masks | None) -> FieldCheck:
     """Return what looks into Git only where a change is still live: reading it takes long."""
     in_cluster, in_git_too = LiveCheck(live, None, masks), LiveCheck(live, declared, masks)
 
-    def standing(attempt: Attempt, change: ChangedField) -> FieldState:
+    def check_field(attempt: Attempt, change: ChangedField) -> FieldState:
         found = in_cluster(attempt, change)
         return found if found.live is Answer.NO else in_git_too(attempt, change)
 
-    return standing
+    return check_field
 
 
 def declared_by(repositories: Sequence[Lookup]) -> Lookup:
@@ -142,7 +142,7 @@ def declared_by(repositories: Sequence[Lookup]) -> Lookup:
     While one of them cannot be read, what none of the others declares is not known.
     """
 
-    def declared(ref: Ref) -> Object | None:
+    def find_declared(ref: Ref) -> Object | None:
         unread: NotKnown | None = None
         for each in repositories:
             try:
@@ -156,7 +156,7 @@ def declared_by(repositories: Sequence[Lookup]) -> Lookup:
             raise unread
         return None
 
-    return declared
+    return find_declared
 
 
 NOTIFY_LOOK_BACK: Final = timedelta(minutes=2)
@@ -215,7 +215,7 @@ class _Notify:
             self._notifier.follow(document)
 
     def _events(self, news: EventFeed, passed: Passed) -> Iterator[Event]:
-        standing = _standing(passed)
+        standing = _state_in_pass(passed)
         yield from news.read_ledger(self.tools.ledger, passed.cluster, standing, passed.now)
         found = ((each.finding, each.team) for each in passed.found)
         yield from events_of_findings(found, passed.cluster, passed.now)
@@ -230,14 +230,14 @@ class _Notify:
             return {}
 
 
-def _standing(passed: Passed) -> Callable[[Attempt, ChangedField], FieldState]:
+def _state_in_pass(passed: Passed) -> Callable[[Attempt, ChangedField], FieldState]:
     """Return what tells whether a change is still live: this pass has just looked."""
     owed = {each.last.record for each in passed.open if each.last.record}
 
-    def standing(attempt: Attempt, _: ChangedField) -> FieldState:
+    def check_field(attempt: Attempt, _: ChangedField) -> FieldState:
         return FieldState(Answer.YES if attempt.id in owed else Answer.NO)
 
-    return standing
+    return check_field
 
 
 def _count(target: str, outcome: Outcome) -> None:

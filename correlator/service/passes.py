@@ -101,7 +101,7 @@ class Passes:
         evidence.renew()
         measured = [MeasuredSource(each) for each in self.sources]
         inspection = inspect(evidence, measured, InspectionScope(), now)
-        found = tuple(self._found(inspection))
+        found = tuple(self._findings_in(inspection))
         seen = [sighting_of(each.finding, each.source, each.team) for each in found]
         is_doubted = partial(is_in_doubt, inspection)
         changes = advance(self.history.open(term.cluster), seen, is_doubted)
@@ -122,7 +122,7 @@ class Passes:
         for source in self.sources:
             source.close()
 
-    def _found(self, inspection: Inspection) -> Iterator[Found]:
+    def _findings_in(self, inspection: Inspection) -> Iterator[Found]:
         for source in self.sources:
             result = inspection.results.get(source.name, Result())
             yield from (Found(source.name, source.team, each) for each in result.findings)

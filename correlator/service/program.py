@@ -207,7 +207,7 @@ class Program:
             metrics.PASSES.labels("failed").inc()
 
     def _pass(self, now: datetime) -> None:
-        workshop = self._opened()
+        workshop = self._open()
         evidence = self._evidence_by(workshop.tools)
         if self._term is None or self._term.cluster != evidence.cluster:
             self._term = workshop.tools.history.lead(evidence.cluster, self.identity, now)
@@ -218,9 +218,9 @@ class Program:
             _do(name, duty, passed)
         self._done = time.monotonic()
         metrics.PASSES.labels("done").inc()
-        _tell(passed)
+        _log_pass(passed)
 
-    def _opened(self) -> Workshop:
+    def _open(self) -> Workshop:
         if self._workshop is None:
             self._workshop = self.open(self._wake.set)
         return self._workshop
@@ -251,7 +251,7 @@ def _do(name: str, duty: Duty, passed: Passed) -> None:
         metrics.DUTY_FAILURES.labels(name).inc()
 
 
-def _tell(passed: Passed) -> None:
+def _log_pass(passed: Passed) -> None:
     """Log a pass that changed something."""
     changes = passed.changes
     if changes.opened or changes.gone or changes.updated:

@@ -95,7 +95,7 @@ class ArgoCDApi:
         incomplete += none_meant([each.spec.destination for each in named], asked)
         for each in named:
             if is_meant(each.spec.destination, asked):
-                for found in self._compared(each.metadata):
+                for found in self._compare(each.metadata):
                     (findings if isinstance(found, Finding) else incomplete).append(found)  # type: ignore[arg-type]
         return Result(tuple(findings), tuple(incomplete), LOOKED_FOR)
 
@@ -106,7 +106,7 @@ class ArgoCDApi:
         except msgspec.DecodeError as error:
             raise ArgoCDUnreachable(f"{self._url} is no Argo CD: {error}") from error
 
-    def _compared(self, application: _Metadata) -> Iterator[Finding | Incomplete]:
+    def _compare(self, application: _Metadata) -> Iterator[Finding | Incomplete]:
         owner = Owner("argocd", application.name, application.namespace or None, "Application")
         query = urlencode({"appNamespace": application.namespace})
         path = f"/api/v1/applications/{quote(application.name)}/managed-resources?{query}"

@@ -43,7 +43,7 @@ class WebEdit:
     name: str
     is_deletion: bool
 
-    def made(self, finding: Finding) -> bool:
+    def is_cause_of(self, finding: Finding) -> bool:
         """Tell whether it is what *finding* came from."""
         ref, owner = finding.ref, finding.owner
         if (ref.group, ref.kind, ref.name) != (self.group, self.kind, self.name):
@@ -65,7 +65,7 @@ def web_edits(events: Iterable[Object]) -> list[WebEdit]:
 def naming(live: Live, linked: Linking) -> Linking:
     """Return *linked*, after which findings also say who was behind Argo CD's server."""
 
-    def named(findings: Sequence[Finding]) -> Sequence[Finding]:
+    def link(findings: Sequence[Finding]) -> Sequence[Finding]:
         found = linked(findings)
         if not any(map(_is_by_server, found)):
             return found
@@ -73,13 +73,13 @@ def naming(live: Live, linked: Linking) -> Linking:
             edits = web_edits(live.events(SERVER))
         except KindUnavailable:
             return found  # a hint that is not to be had: nothing is missing without it
-        return [_named(each, edits) for each in found]
+        return [_name_person(each, edits) for each in found]
 
-    return named
+    return link
 
 
-def _named(finding: Finding, edits: list[WebEdit]) -> Finding:
-    user = next((edit.user for edit in edits if edit.made(finding)), "")
+def _name_person(finding: Finding, edits: list[WebEdit]) -> Finding:
+    user = next((edit.user for edit in edits if edit.is_cause_of(finding)), "")
     return replace(finding, behind=user) if user else finding
 
 

@@ -149,7 +149,7 @@ def read_flux_diff(text: str, source: str) -> Result:
     findings: list[Finding] = []
     incomplete = list(_complaints(text, source))
     for section in sections:
-        for found in _found(section, source):
+        for found in _findings_in(section, source):
             (findings if isinstance(found, Finding) else incomplete).append(found)  # type: ignore[arg-type]
     return Result(tuple(findings), tuple(incomplete))
 
@@ -178,7 +178,7 @@ def _sections(text: str) -> Iterator[_Section]:
         yield section
 
 
-def _found(section: _Section, source: str) -> Iterator[Finding | Incomplete]:
+def _findings_in(section: _Section, source: str) -> Iterator[Finding | Incomplete]:
     match section.what:
         case "created":
             yield Finding(section.ref, ROOT, UNKNOWN, ABSENT, None, source)

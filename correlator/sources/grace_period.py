@@ -32,7 +32,9 @@ def is_at_work(finding: Finding) -> bool:
 
 def lasting(findings: Iterable[Finding], now: datetime) -> list[Finding]:
     """Return *findings* without what may be over soon."""
-    return [_told(each) for each in findings if not is_at_work(each) or _lasts(each, now)]
+    return [
+        _without_progress(each) for each in findings if not is_at_work(each) or _lasts(each, now)
+    ]
 
 
 def _lasts(finding: Finding, now: datetime) -> bool:
@@ -40,7 +42,7 @@ def _lasts(finding: Finding, now: datetime) -> bool:
     return finding.since is not None and now - finding.since > limit
 
 
-def _told(finding: Finding) -> Finding:
+def _without_progress(finding: Finding) -> Finding:
     if not is_at_work(finding):
         return finding
     return replace(finding, live=finding.live.removeprefix(AT_WORK))

@@ -75,7 +75,7 @@ def ignores_of(application: Object, owner: Owner) -> Iterator[Ignore | Incomplet
     listed = spec.get("ignoreDifferences") if isinstance(spec, dict) else None
     for entry in listed if isinstance(listed, list) else []:
         if isinstance(entry, dict):
-            yield from _parsed(entry, owner, str(ref_of(application)))
+            yield from _parse_rule(entry, owner, str(ref_of(application)))
 
 
 def system_ignores_of(config: Object, namespace: str) -> Iterator[Ignore | Incomplete]:
@@ -93,10 +93,10 @@ def system_ignores_of(config: Object, namespace: str) -> Iterator[Ignore | Incom
             yield Incomplete(f"{key} of argocd-cm", f"not YAML: {error}", Hidden.NONE)
             continue
         if isinstance(entry, dict):
-            yield from _parsed({**entry, **place}, owner, "argocd-cm")
+            yield from _parse_rule({**entry, **place}, owner, "argocd-cm")
 
 
-def _parsed(entry: dict[str, Any], owner: Owner, where: str) -> Iterator[Ignore | Incomplete]:
+def _parse_rule(entry: dict[str, Any], owner: Owner, where: str) -> Iterator[Ignore | Incomplete]:
     fields = [pattern_of_pointer(text) for text in _texts(entry, "jsonPointers")]
     for text in _texts(entry, "jqPathExpressions"):
         try:

@@ -22,7 +22,11 @@ from glasswarden.policy.policy import Policy
 def limits_of(ledger: Ledger, cluster: str, since: datetime | None) -> tuple[Incomplete, ...]:
     """Return which direct writes to *cluster* since *since* the ledger cannot tell of."""
     signed = [read_entry(row.body, row.digest) for row in ledger.signed_rows()]
-    return (*_unknown(signed, cluster), *_pruned(signed, since), *_gaps(ledger, cluster, since))
+    return (
+        *_unknown(signed, cluster),
+        *_find_pruned(signed, since),
+        *_gaps(ledger, cluster, since),
+    )
 
 
 def _unknown(signed: list[AnyEntry], cluster: str) -> Iterator[Incomplete]:
@@ -33,7 +37,7 @@ def _unknown(signed: list[AnyEntry], cluster: str) -> Iterator[Incomplete]:
         yield Incomplete("direct writes", f"the ledger holds no records of {which}{others}")
 
 
-def _pruned(signed: list[AnyEntry], since: datetime | None) -> Iterator[Incomplete]:
+def _find_pruned(signed: list[AnyEntry], since: datetime | None) -> Iterator[Incomplete]:
     stones = (each.before for each in signed if isinstance(each, Tombstone))
     end = max(filter(None, stones), default=None)
     if end is not None and (since is None or end > since):
@@ -88,12 +92,12 @@ class _Reading:
         """Take in the next older record."""
         place = attempt.group, attempt.kind, attempt.namespace, attempt.name
         if place not in self.writes:
-            self.writes[place] = self._begun(ref_in(attempt), attempt)
+            self.writes[place] = self._begin(ref_in(attempt), attempt)
         writes = self.writes[place]
         if writes is not None:
             writes.take(attempt)
 
-    def _begun(self, ref: Ref, last: Attempt) -> DirectWrites | None:
+    def _begin(self, ref: Ref, last: Attempt) -> DirectWrites | None:
         """Look the object up, of which *last* is the newest record."""
         try:
             live = self.look(ref)
@@ -122,7 +126,7 @@ def read_ledger(ledger: Ledger, look: Look, asked: Asked) -> Result:
     """Return the direct writes in *ledger* that still stand; raises `LedgerError`."""
     ends: dict[str, datetime] = {}
     reading = _Reading(look, Rules(asked.policy, asked.masks, ends))
-    for attempt in _admitted(ledger, asked):
+    for attempt in _find_admitted(ledger, asked):
         _note_end(attempt, ends)
         if attempt.name and asked.wants(ref_in(attempt)):
             reading.take(attempt)
@@ -141,7 +145,7 @@ def _note_end(attempt: Attempt, ends: dict[str, datetime]) -> None:
         ends.setdefault(attempt.grant, end)
 
 
-def _admitted(ledger: Ledger, asked: Asked) -> Iterator[Attempt]:
+def _find_admitted(ledger: Ledger, asked: Asked) -> Iterator[Attempt]:
     question = Question(cluster=asked.cluster, verdict="allow", since=asked.since, limit=PAGE)
     while page := ledger.ask(question):
         yield from (record.entry for record in page if isinstance(record.entry, Attempt))

@@ -225,7 +225,7 @@ class DirectWrites:
                 self._deleted = self._deleted or attempt
             case _:
                 for change in attempt.changes:
-                    located = self._located(attempt, change)
+                    located = self._locate(attempt, change)
                     if not is_earlier_try or self._fits(located):
                         self._judge(attempt, located)
         if attempt.unlisted and not is_earlier_try:
@@ -291,7 +291,7 @@ class DirectWrites:
             self._tries[attempt.fingerprint] = attempt.time
         return later is not None and later - attempt.time <= RETRY_WINDOW
 
-    def _located(self, attempt: Attempt, change: ChangedField) -> ChangedField:
+    def _locate(self, attempt: Attempt, change: ChangedField) -> ChangedField:
         """Return *change* where it stands in the object: a custom resource scales any field."""
         if attempt.subresource != "scale" or value_at(self._live, REPLICAS) is not ABSENT:
             return change
@@ -305,7 +305,7 @@ class DirectWrites:
         Who sets, unsets and sets a field again within seconds leaves the same records.
         """
         path = parse_path(change.path)
-        return self._said(change, path, value_at(self._before, path)) is Agreement.WHOLE
+        return self._compare(change, path, value_at(self._before, path)) is Agreement.WHOLE
 
     def _judge(self, attempt: Attempt, change: ChangedField) -> None:
         """Find out whether *change* stands, and take it back if it does."""
@@ -314,7 +314,7 @@ class DirectWrites:
             return
         now = value_at(self._before, path)
         since = self._since(attempt)
-        said, hold = self._said(change, path, now), since.hold(path, now)
+        said, hold = self._compare(change, path, now), since.hold(path, now)
         if now is ABSENT:
             hold = Hold.ALL if since.has_left_out() else Hold.NOTHING
         if said is Agreement.WHOLE and hold is Hold.NOTHING:
@@ -327,7 +327,7 @@ class DirectWrites:
             if hold is Hold.NOTHING:
                 self._doubt(attempt, change, path, said)
 
-    def _said(self, change: ChangedField, path: Path, now: Value) -> Agreement:
+    def _compare(self, change: ChangedField, path: Path, now: Value) -> Agreement:
         if isinstance(now, ChangedField):
             is_it = (now.new_masked, now.new_cut) == (change.new_masked, change.new_cut)
             return Agreement.WHOLE if is_it else Agreement.UNKNOWN

@@ -79,7 +79,7 @@ class Work:
     namespace: str
     prune: bool
 
-    def done(self, chosen: Selection) -> Outcome:
+    def apply(self, chosen: Selection) -> Outcome:
         """Return the files with what was chosen, and what could not be placed."""
         with open_copy(self.repository.root, self.revision) as root:
             folder = join_paths(self.repository.folder, self.path)
@@ -91,7 +91,7 @@ class Work:
             place = RenderSource(folder, inside, self.prune)
             outcome = place_all(chosen.wanted, workshop.tree, place, workshop.render)
             for each in workshop.incomplete:
-                _say(f"Not read: {each.what}: {each.why}")
+                _print_note(f"Not read: {each.what}: {each.why}")
         return Outcome(
             outcome.tree,
             outcome.placed,
@@ -158,7 +158,7 @@ def command(
 
     Exits with 0, with 1 if something could not be placed, and with 2 if nothing could be tried.
     """  # noqa: D301 - the backslash keeps click from joining the lines
-    with _explained():
+    with _exit_on_errors():
         question = question_of(options, connection.namespace)
         work = _work(parse_address(repo), path, values, branch, prune=prune, question=question)
         named = EvidenceOptions(
@@ -169,8 +169,8 @@ def command(
             live_folder=folder,
             connect=lambda: connection.api_server("glasswarden-backport"),
         )
-        chosen = _chosen(named, question)
-        outcome = work.done(chosen) if chosen.wanted else _nothing(chosen)
+        chosen = _select_changes(named, question)
+        outcome = work.apply(chosen) if chosen.wanted else _nothing(chosen)
         for line in render_outcome(outcome, chosen.gone):
             click.echo(line, err=True)
         if branch and not dry_run:
@@ -202,7 +202,7 @@ def _work(
     return Work(repository, commit, path, values, app, namespace, prune)
 
 
-def _chosen(named: EvidenceOptions, question: Question) -> Selection:
+def _select_changes(named: EvidenceOptions, question: Question) -> Selection:
     """Return what was recorded and is still live."""
     with evidence_from(named) as evidence:
         attempts = evidence.attempts(question)
@@ -216,7 +216,7 @@ def _chosen(named: EvidenceOptions, question: Question) -> Selection:
         report = compose_report(scope_of(question), attempts, around, now())
         chosen = chosen_of(report, evidence.look_up, evidence.policy)
         for each in evidence.incomplete:
-            _say(f"{each.what}: {each.why}")
+            _print_note(f"{each.what}: {each.why}")
     return chosen
 
 
@@ -227,7 +227,7 @@ def _nothing(chosen: Selection) -> Outcome:
 def _commit(work: Work, branch: str, outcome: Outcome) -> None:
     changed = {path: new for path, (_, new) in outcome.tree.changed.items()}
     if not changed:
-        _say("Nothing was committed.")
+        _print_note("Nothing was committed.")
         return
     message = commit_message(outcome.placed)
     commit = work.repository.commit(work.revision, branch, changed, message)
@@ -243,15 +243,15 @@ def _write(patch: str, output: Path | None) -> None:
         output.write_bytes(patch.encode())
     except OSError as error:
         raise click.ClickException(f"{output}: {error.strerror}") from error
-    _say(f"Wrote {output}")
+    _print_note(f"Wrote {output}")
 
 
-def _say(text: str) -> None:
+def _print_note(text: str) -> None:
     click.echo(escape_unprintable(text), err=True)
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _exit_on_errors() -> Iterator[None]:
     """End with a sentence where nothing can be tried."""
     try:
         yield

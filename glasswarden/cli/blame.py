@@ -95,7 +95,7 @@ def command(
         revisions = _revisions(evidence, ref, lines)
         for each in evidence.audit.incomplete if evidence.audit else ():
             click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
-    text = "\n".join(_styled(blamed, revisions))
+    text = "\n".join(_style_lines(blamed, revisions))
     if sys.stdout.isatty():
         click.echo_via_pager(f"{text}\n")
     else:
@@ -132,14 +132,14 @@ def _attempts(evidence: Evidence, ref: Ref) -> list[Attempt]:
 
 
 def _lines(obj: Object, policy: Policy) -> list[Line]:
-    return lines_of(remove_noise(obj), entries_of(obj), _shown(ref_of(obj), policy))
+    return lines_of(remove_noise(obj), entries_of(obj), _value_filter_for(ref_of(obj), policy))
 
 
-def _shown(ref: Ref, policy: Policy) -> Callable[[FieldPath, Any], Any]:
-    def shown(path: FieldPath, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _value_filter_for(ref: Ref, policy: Policy) -> Callable[[FieldPath, Any], Any]:
+    def filter_value(path: FieldPath, value: Any) -> Any:  # noqa: ANN401 - any JSON value
         return HIDDEN if policy.hides(ref, Change(path, ABSENT, value)) else value
 
-    return shown
+    return filter_value
 
 
 def _is_wanted(line: Line, below: FieldPath | None) -> bool:
@@ -172,7 +172,9 @@ def _declaration(evidence: Evidence, ref: Ref) -> Declaration | None:
     return declared
 
 
-def _styled(blamed: list[tuple[Line, Attribution | None]], revisions: list[str]) -> Iterator[str]:
+def _style_lines(
+    blamed: list[tuple[Line, Attribution | None]], revisions: list[str]
+) -> Iterator[str]:
     for margin, text, proven in render(blamed, revisions):
         named = click.style(margin, fg="yellow") if proven else click.style(margin, dim=True)
         yield f"{named} │ {text}"

@@ -154,17 +154,17 @@ def sentences(view: View, now: datetime) -> list[str]:
     if where is not None and where.stamp is not None:
         known = held if where is view or is_followed(view, now) else ()
         by = "" if where is view else f", by the grant on {where.subject}"
-        return [*_open(view.subject, where.stamp, where.reason, by, now), *map(_held, known)]
+        return [*_open(view.subject, where.stamp, where.reason, by, now), *map(_held_line, known)]
     if view.stamp is None:
         return _without_grant(view, now)
     if is_followed(view, now):
         text = "changed under a grant on its Namespace, which could not be read"
-        return [f"{view.subject}: {text}.", *map(_held, held)]
+        return [f"{view.subject}: {text}.", *map(_held_line, held)]
     return [f"{view.subject}: {_ending(view.stamp, now)}.", *_whose(view.stamp, view.reason)]
 
 
 def _open(subject: str, stamp: Stamp, reason: str, by: str, now: datetime) -> list[str]:
-    rest = left(stamp.expires - now)
+    rest = render_time_left(stamp.expires - now)
     return [
         f"{subject}: open until {_moment(stamp.expires)}, {rest} left{by}.",
         *_whose(stamp, reason),
@@ -186,7 +186,7 @@ def _whose(stamp: Stamp, reason: str) -> list[str]:
     return [f"  {stamp.actor}, {stamp.ticket}{why}"]
 
 
-def _held(path: str) -> str:
+def _held_line(path: str) -> str:
     return f"  held: {path}"
 
 
@@ -194,7 +194,8 @@ def _without_grant(view: View, now: datetime) -> list[str]:
     petition = view.petition
     if petition is None or now >= petition.deadline:
         return [f"{view.subject}: no grant is in force."]
-    asked = f"{petition.actor} asks for {left(timedelta(seconds=petition.ttl))}, {petition.ticket}"
+    length = render_time_left(timedelta(seconds=petition.ttl))
+    asked = f"{petition.actor} asks for {length}, {petition.ticket}"
     until = _moment(petition.deadline)
     return [
         f"{view.subject}: request {petition.id} waits for approval until {until}.",
@@ -202,7 +203,7 @@ def _without_grant(view: View, now: datetime) -> list[str]:
     ]
 
 
-def left(span: timedelta) -> str:
+def render_time_left(span: timedelta) -> str:
     """Return *span* as people say it: `1 h 30 min`, `45 s`."""
     seconds = max(0, round(span.total_seconds()))
     if seconds < SECONDS:
@@ -311,7 +312,7 @@ def break_glass(
     if is_open_now(after):
         ctx.exit(kubectl.hand_over(then) if then else 0)
     if after.petition is not None:
-        click.echo(f"An approver types: {kubectl.typed('approve', target)}")
+        click.echo(f"An approver types: {kubectl.command_line('approve', target)}")
         ctx.exit(1 if then else 0)
     raise click.ClickException("the request is stored but nobody answered it: is the guard up?")
 
@@ -321,7 +322,7 @@ def _open_already(view: View, kubectl: Kubectl, target: str) -> str:
     me, actor = kubectl.whoami(), view.stamp.actor if view.stamp is not None else ""
     if me is not None and me != actor:
         return f"it is open already, for {actor}; to have it in their place, add --take-over"
-    return f"it is open already; for more time: {kubectl.typed('extend', target)} --ttl TIME"
+    return f"it is open already; for more time: {kubectl.command_line('extend', target)} --ttl TIME"
 
 
 @click.command("close")
@@ -364,12 +365,14 @@ def extend(target: str, kubectl: Kubectl, ttl: str) -> None:
     if place is not None:
         raise click.ClickException(f"the grant is on {place}: extend that")
     if view.stamp is None or not is_open_now(view):
-        raise click.ClickException(f"nothing is open there; try: {kubectl.typed('break', target)}")
+        raise click.ClickException(
+            f"nothing is open there; try: {kubectl.command_line('break', target)}"
+        )
     me = kubectl.whoami()
     if me not in {None, view.stamp.actor}:
         raise click.ClickException(
             f"it is {view.stamp.actor}'s to extend; to have it in their place: "
-            f"{kubectl.typed('break', target)} --take-over"
+            f"{kubectl.command_line('break', target)} --take-over"
         )
     # On the object, a grant's time counts from its beginning.
     elapsed = datetime.now(UTC) - view.stamp.start

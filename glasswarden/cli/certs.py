@@ -20,7 +20,7 @@ from certs.configurations import Conditions, Restore, RestoreFailed
 from certs.controller import CertificateController
 from certs.files import Folder, Secret, StateUnreadable
 from certs.rotation import Phase, State, Timing, begin_rotation, first_state, is_due, next_change_of
-from glasswarden.cli.options import DURATION, Connection, connection_options, spelled
+from glasswarden.cli.options import DURATION, Connection, connection_options, render_span
 from glasswarden.cluster.client import ApiServer, ApiServerError
 from glasswarden.cluster.lease import Lease
 from glasswarden.policy.policy import DEFAULT
@@ -67,7 +67,7 @@ class Place:
         return namespace, name
 
 
-def placed(function: Callable[..., None]) -> Callable[..., None]:
+def location_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say where certificates are, as `where`."""
 
     @click.option(
@@ -96,7 +96,7 @@ def placed(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def timed(command: F) -> F:
+def timing_options(command: F) -> F:
     """Give *command* the options that say how long things take."""
     default = Timing()
     for name, value, text in (
@@ -108,7 +108,7 @@ def timed(command: F) -> F:
             f"--{name}",
             type=DURATION,
             default=value,
-            show_default=spelled(value),
+            show_default=render_span(value),
             envvar=f"GLASSWARDEN_CERTS_{name.upper()}",
             help=text,
         )(command)
@@ -131,7 +131,7 @@ def command() -> None:
 
 
 @command.command("issue")
-@placed
+@location_options
 @HOSTS
 @click.option("--lifetime", type=DURATION, default=Timing().lifetime, show_default="90 days")
 def issue(
@@ -145,10 +145,10 @@ def issue(
     `rotate` is what you want. The caller token stays.
     """
     place = where.open()
-    with _told("no certificate was issued"):
+    with _exit_on_errors("no certificate was issued"):
         if not isinstance(place, Folder):
             place.read_caller_token()
-        _refuse_cert_managers(place)
+        _reject_cert_managers_secret(place)
         place.write(first_state(hosts, datetime.now(UTC), Timing(lifetime)))
     if isinstance(place, Folder):
         for path in (place.authority, place.certificate, place.key, place.caller_token):
@@ -157,7 +157,7 @@ def issue(
         click.echo(place.location)
 
 
-def _refuse_cert_managers(place: Folder | Secret) -> None:
+def _reject_cert_managers_secret(place: Folder | Secret) -> None:
     """Leave a Secret alone that was read and is cert-manager's: it would write over ours again."""
     if isinstance(place, Secret) and place.is_cert_managers():
         raise click.ClickException(
@@ -166,8 +166,8 @@ def _refuse_cert_managers(place: Folder | Secret) -> None:
 
 
 @command.command("rotate")
-@placed
-@timed
+@location_options
+@timing_options
 @click.option(
     "--begin-only", is_flag=True, help="Leave the rest to `certs run`, which watches this place."
 )
@@ -184,56 +184,56 @@ def rotate(
     it.
     """
     place, times, now = where.open(), Timing(**timing), datetime.now(UTC)
-    with _told("nothing was rotated"):
-        state = _kept(place)
-        _refuse_cert_managers(place)
+    with _exit_on_errors("nothing was rotated"):
+        state = _read_state(place)
+        _reject_cert_managers_secret(place)
         hosts = _hosts(state)
         if state.phase is Phase.STEADY:
             state = begin_rotation(state, hosts, now, times)
             place.write(state)
         if not begin_only:
             state = _new_controller(where, place, hosts, times).run_pass(now).state
-    _tell_next(state, times, now)
+    _print_next_step(state, times, now)
 
 
 @command.command("show")
-@placed
+@location_options
 def show(where: Place) -> None:
     """Show the certificate that is served, the authorities trusted, and what comes next."""
     place, now = where.open(), datetime.now(UTC)
-    with _told("nothing to show"):
-        state = _kept(place)
+    with _exit_on_errors("nothing to show"):
+        state = _read_state(place)
     click.echo(f"in           {place.location}")
     click.echo(f"hosts        {', '.join(_hosts(state))}")
     click.echo(
-        f"expires      {state.expires:%Y-%m-%d %H:%M} UTC, in {spelled(state.expires - now)}"
+        f"expires      {state.expires:%Y-%m-%d %H:%M} UTC, in {render_span(state.expires - now)}"
     )
     for authority in state.authorities:
         click.echo(f"trusted      {_fingerprint(authority)}")
-    _tell_next(state, Timing(), now)
+    _print_next_step(state, Timing(), now)
 
 
 @command.command("check")
-@placed
+@location_options
 def check(where: Place) -> None:
     """Exit with 1 unless the certificate is valid, and not due for replacement."""
     place, now = where.open(), datetime.now(UTC)
-    with _told("unusable"):
-        state = _kept(place)
+    with _exit_on_errors("unusable"):
+        state = _read_state(place)
     if state.expires <= now:
-        raise click.ClickException(f"expired {spelled(now - state.expires)} ago")
+        raise click.ClickException(f"expired {render_span(now - state.expires)} ago")
     if state.phase is Phase.STEADY and is_due(state, _hosts(state), now):
-        left = spelled(state.expires - now)
+        left = render_span(state.expires - now)
         raise click.ClickException(
             f"to be replaced: it expires in {left}; glasswarden certs rotate"
         )
-    click.echo(f"valid for {spelled(state.expires - now)}, {state.phase.value}")
+    click.echo(f"valid for {render_span(state.expires - now)}, {state.phase.value}")
 
 
 @command.command("run")
-@placed
+@location_options
 @HOSTS
-@timed
+@timing_options
 @click.option(
     "--interval",
     type=DURATION,
@@ -350,7 +350,7 @@ def _restoring(where: Place, service: str, policy_file: Path | None) -> Restore:
     return make
 
 
-def _kept(place: Folder | Secret) -> State:
+def _read_state(place: Folder | Secret) -> State:
     state = place.read()
     if state is None:
         raise StateUnreadable("nothing was issued there; try: glasswarden certs issue")
@@ -365,14 +365,14 @@ def _fingerprint(certificate: x509.Certificate) -> str:
     return "sha256:" + str(certificate.fingerprint(SHA256()).hex())
 
 
-def _tell_next(state: State, timing: Timing, now: datetime) -> None:
+def _print_next_step(state: State, timing: Timing, now: datetime) -> None:
     moment = next_change_of(state, timing)
     when = "" if moment is None or moment <= now else f", not before {moment:%Y-%m-%d %H:%M:%S} UTC"
     click.echo(f"{state.phase.value:<12} {NEXT[state.phase]}{when}")
 
 
 @contextmanager
-def _told(outcome: str) -> Iterator[None]:
+def _exit_on_errors(outcome: str) -> Iterator[None]:
     """End the command with a sentence where something outside failed."""
     try:
         yield

@@ -185,9 +185,9 @@ def command(
         raise click.BadParameter(f"{lease!r} is not NAMESPACE/NAME", param_hint="--lease")
     settings = Settings(
         ledger=address,
-        sources=(*_named(sources_file), *_unnamed(addresses)),
+        sources=(*_read_sources_file(sources_file), *_sources_from(addresses)),
         policy=policy,
-        notifications=_checked(notifications),
+        notifications=_check_notifications(notifications),
         keys=keys,
         kubeconfig=connection.kubeconfig,
         choice=connection.choice,
@@ -241,14 +241,14 @@ def _intake(
             yield
 
 
-def _named(file: Path | None) -> tuple[Declares, ...]:
+def _read_sources_file(file: Path | None) -> tuple[Declares, ...]:
     try:
         return () if file is None else read_sources(file)
     except SourcesUnreadable as error:
         raise click.ClickException(str(error)) from error
 
 
-def _checked(file: Path | None) -> Path | None:
+def _check_notifications(file: Path | None) -> Path | None:
     """Return *file*, which can be read now: a mistake in it should not wait for the first pass."""
     try:
         if file is not None:
@@ -261,7 +261,7 @@ def _checked(file: Path | None) -> Path | None:
     return file
 
 
-def _unnamed(addresses: tuple[str, ...]) -> list[Declares]:
+def _sources_from(addresses: tuple[str, ...]) -> list[Declares]:
     return [Declares(name=f"git-{n}", git=each) for n, each in enumerate(addresses, start=1)]
 
 

@@ -53,7 +53,7 @@ def command(folder: Path | None, port: int | None, stay: bool) -> None:  # noqa:
             print_story(replay)
             replay.write_leftovers(layout)
             _ask(replay, layout)
-            _say_where(layout, time.monotonic() - began)
+            _print_next_steps(layout, time.monotonic() - began)
             if stay:
                 _stay(replay)
     except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def command(folder: Path | None, port: int | None, stay: bool) -> None:  # noqa:
 def _ask(replay: Replay, layout: Layout) -> None:
     """Have each question answered as if it were typed in the folder, at the end of the story."""
     now = Moment(replay.recording.ended)
-    with _standing_in(layout):
+    with _working_in(layout):
         click.secho("\nAfterwards somebody asks what is left of it:", bold=True)
         for question in QUESTIONS:
             _show(question, now)
@@ -76,18 +76,18 @@ def _ask(replay: Replay, layout: Layout) -> None:
 def _show(question: Question, now: Moment) -> None:
     """Show *question* with what of its answer is to be seen here."""
     show_command(f"$ glasswarden {question}")
-    said = _answered(question.words, now)
+    said = _run_command(question.words, now)
     if question.into:
         Path(question.into).write_text(said)
     for line in question.shown(said) if question.shown else ():
         click.echo(f"  {line}".rstrip())
     for file in question.more:
-        _answered((*question.words[:-1], file), now)
+        _run_command((*question.words[:-1], file), now)
     if question.more:
         click.echo(f"  and the same as {', '.join(question.more)}")
 
 
-def _answered(words: tuple[str, ...], now: Moment) -> str:
+def _run_command(words: tuple[str, ...], now: Moment) -> str:
     """Return what the command prints."""
     printed = StringIO()
     with redirect_stdout(printed), redirect_stderr(StringIO()):
@@ -96,7 +96,7 @@ def _answered(words: tuple[str, ...], now: Moment) -> str:
 
 
 @contextmanager
-def _standing_in(layout: Layout) -> Iterator[None]:
+def _working_in(layout: Layout) -> Iterator[None]:
     """Be where somebody would be who goes on asking."""
     before = {name: os.environ.get(name) for name in surroundings(layout)}
     os.environ.update(surroundings(layout))
@@ -114,7 +114,7 @@ def surroundings(layout: Layout) -> dict[str, str]:
     return {"GLASSWARDEN_LEDGER": layout.ledger, "GLASSWARDEN_POLICY": "policy.yaml"}
 
 
-def _say_where(layout: Layout, seconds: float) -> None:
+def _print_next_steps(layout: Layout, seconds: float) -> None:
     click.echo(f"\nTold in {seconds:.1f} s. All of it is in {layout.folder}; ask on from there:")
     variables = " ".join(f"{name}={value}" for name, value in surroundings(layout).items())
     click.echo(f"  cd {layout.folder} && export {variables}")

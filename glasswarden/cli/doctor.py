@@ -54,14 +54,14 @@ def command(
     try:
         for finding in examine(installation, lambda: datetime.now(UTC), policy, address):
             findings.append(finding)
-            _tell(finding)
+            _print_finding(finding)
     except ApiServerError as error:
         raise click.ClickException(str(error)) from error
     if any(finding.health is Health.ILL for finding in findings):
         raise SystemExit(1)
 
 
-def _tell(finding: Finding) -> None:
+def _print_finding(finding: Finding) -> None:
     health = click.style(f"{finding.health.value:<7}", fg=COLOURS[finding.health])
     click.echo(f"{health} {finding.subject:<13} {finding.says}")
     if finding.advice:

@@ -197,7 +197,7 @@ class Options:
         # What other programs found can be linked without a cluster to read.
         if evidence.ledger is not None and (found or not self.imports):
             found.append(ledger_source())
-        found += map(_imported, self.imports)
+        found += map(_import_source, self.imports)
         return [*found, AuditLogSource()] if evidence.audit is not None else found
 
     def _argocd(self) -> Source:
@@ -219,7 +219,7 @@ def _token(file: Path | None) -> str:
         raise SourceFailed(f"{file}: {error.strerror}") from error
 
 
-def _imported(option: str) -> Source:
+def _import_source(option: str) -> Source:
     form, _, file = option.partition("=")
 
     def read() -> str:

@@ -275,7 +275,7 @@ def acting(
 
 
 @contextmanager
-def opened(address: str, *, to_fill: bool = False) -> Iterator[Ledger]:
+def open_ledger_at(address: str, *, to_fill: bool = False) -> Iterator[Ledger]:
     """Open the ledger at *address*; what is wrong with it is said in a sentence.
 
     One that is *to_fill*, with very many records, is made where there is none.
@@ -320,6 +320,6 @@ def cluster_of(ledger: Ledger, named: str | None) -> str:
         return cluster_in(ledger, named or "")
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """Return *number* of what *noun* names: `1 record`, `1,200 records`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

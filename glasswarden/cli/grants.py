@@ -20,15 +20,15 @@ from correlator.grants import Field, Grant, State, grant_attempts_since, grants_
 from correlator.inspection.evidence import Evidence, EvidenceOptions
 from correlator.inspection.scope import InspectionScope
 from correlator.still_live import OBJECT, UNKNOWN, Answer, FieldCheck, FieldState
-from glasswarden.cli.breakglass import is_followed, is_open, left, namespace_of, view_of
+from glasswarden.cli.breakglass import is_followed, is_open, namespace_of, render_time_left, view_of
 from glasswarden.cli.evidence import (
-    counted,
+    count_text,
     evidence_from,
     git_folder,
     git_options,
     keys_option,
     live_option,
-    opened,
+    open_ledger_at,
 )
 from glasswarden.cli.ledger.log import UNLIMITED, Line, lines_of, render_change, widths_of
 from glasswarden.cli.main import LazyGroup
@@ -93,11 +93,11 @@ def time_left(grant: Grant, now: datetime) -> str:
     end = grant.end
     if end is None:
         return "-"
-    return left(end - now) if now < end else f"{_span(now - end)} ago"
+    return render_time_left(end - now) if now < end else f"{_span(now - end)} ago"
 
 
 def _span(span: timedelta) -> str:
-    return f"{span.days} days" if span >= LONG else left(span)
+    return f"{span.days} days" if span >= LONG else render_time_left(span)
 
 
 def _count(grant: Grant) -> str:
@@ -187,7 +187,7 @@ def show_summary(grants: Sequence[Grant], now: datetime) -> None:
     states = [grant.state_at(now) for grant in grants]
     parts = [f"{states.count(state)} {state}" for state in State if state in states]
     if parts:
-        click.echo(f"{counted(len(grants), 'grant')}: {', '.join(parts)}.", err=True)
+        click.echo(f"{count_text(len(grants), 'grant')}: {', '.join(parts)}.", err=True)
 
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -220,7 +220,7 @@ def scope_options(function: Function) -> Function:
     return since(cluster(function))
 
 
-def required(address: str | None) -> str:
+def require_ledger(address: str | None) -> str:
     """Return the ledger's address, or end as click does without one."""
     if address is None:
         raise click.UsageError("Missing option '--ledger'.")
@@ -281,20 +281,20 @@ def _list(
     **options: Any,  # noqa: ANN401
 ) -> None:
     now = datetime.now(UTC)
-    grants = _found(**options)
+    grants = _find_grants(**options)
     wanted = frozenset({State.OVERDUE}) if overdue else frozenset(State) if everything else OWED
     shown = [grant for grant in grants if grant.state_at(now) in wanted]
     FORMATS[output](shown, now)
     if output == "table":
         show_summary(shown, now)
-        _say_left_out(len(grants) - len(shown))
+        _print_hidden_count(len(grants) - len(shown))
     if exit_code:
         _end_with({grant.state_at(now) for grant in grants})
 
 
-def _say_left_out(count: int) -> None:
+def _print_hidden_count(count: int) -> None:
     if count:
-        click.echo(f"{counted(count, 'other grant')} not shown; --all shows all.", err=True)
+        click.echo(f"{count_text(count, 'other grant')} not shown; --all shows all.", err=True)
 
 
 def _end_with(states: set[State]) -> None:
@@ -304,7 +304,7 @@ def _end_with(states: set[State]) -> None:
         raise SystemExit(EXIT_UNCHECKED)
 
 
-def _found(
+def _find_grants(
     *,
     address: str | None,
     since: datetime,
@@ -323,7 +323,7 @@ def _found(
     """Return the grants that are asked about, newest first, with what became of their fields."""
     scope = InspectionScope(app, connection.namespace)
     named = EvidenceOptions(
-        ledger=required(address),
+        ledger=require_ledger(address),
         keys=keys,
         cluster=cluster or "",
         is_any_cluster=True,
@@ -335,13 +335,13 @@ def _found(
         story = _story(evidence, scope, since, cluster)
         grants = [
             grant
-            for grant in grants_of(story, _unchecked)
+            for grant in grants_of(story, _unknown_state)
             if ticket in {None, grant.ticket} and actor in {None, grant.grantee}
         ]
         if (no_live and not git) or not grants or not _in_one_cluster(grants):
             return grants
         evidence.live_scope = scope.live
-        return _checked(evidence, story, {(grant.cluster, grant.id) for grant in grants})
+        return _check_grants(evidence, story, {(grant.cluster, grant.id) for grant in grants})
 
 
 def _story(
@@ -357,7 +357,7 @@ def _story(
     ]
 
 
-def _checked(
+def _check_grants(
     evidence: Evidence, story: Sequence[Attempt], ids: set[tuple[str, str]]
 ) -> list[Grant]:
     """Return the grants *ids* with what is still live and what is in Git."""
@@ -369,7 +369,7 @@ def _checked(
     return [grant for grant in grants if (grant.cluster, grant.id) in ids]
 
 
-def _unchecked(_attempt: Attempt, _change: ChangedField) -> FieldState:
+def _unknown_state(_attempt: Attempt, _change: ChangedField) -> FieldState:
     return UNKNOWN
 
 
@@ -398,7 +398,7 @@ def _report_unread(evidence: Evidence) -> None:
             f"No object could be read: {escape_unprintable(evidence.live_failure)}", err=True
         )
     if evidence.unread:
-        click.echo(f"{counted(len(evidence.unread), 'object')} could not be read:", err=True)
+        click.echo(f"{count_text(len(evidence.unread), 'object')} could not be read:", err=True)
     for ref, why in evidence.unread.items():
         click.echo(f"  {escape_unprintable(str(ref))}: {escape_unprintable(why)}", err=True)
     unread = evidence.manifests(evidence.git).incomplete if evidence.git else ()
@@ -424,7 +424,7 @@ def sweep(
     Nothing depends on it: a stamp that is out of date counts for nothing, and leaves with the next
     write that the webhook sees. What is in force, or waits for approval, is left alone.
     """
-    with opened(required(address)) as ledger:
+    with open_ledger_at(require_ledger(address)) as ledger:
         story = grant_attempts_since(ledger, since, cluster)
     if len({attempt.cluster for attempt in story}) > 1:
         raise click.UsageError("The ledger knows several clusters: choose one with --cluster.")

@@ -15,7 +15,7 @@ from glasswarden.cli.options import INSTALLED, Connection, connection_options, r
 from glasswarden.cli.policy import tally, tally_as_text
 from glasswarden.cluster.client import ApiServerError
 from glasswarden.policy.load import parse_document
-from glasswarden.policy.policy import OUR_NAMESPACE, enforced, policy_of
+from glasswarden.policy.policy import OUR_NAMESPACE, enforce_everywhere, policy_of
 from glasswarden.policy_file import PolicyUnreadable
 from glasswarden.setup.installation import (
     Installation,
@@ -145,7 +145,7 @@ def init(
         output.write_text(text)
         click.echo(f"{output} is written; next: glasswarden policy check {output}")
     if logs:
-        policy = enforced(policy_of(parse_document(text)))
+        policy = enforce_everywhere(policy_of(parse_document(text)))
         since = datetime.now(UTC) - timedelta(days=days) if days else None
         span = f"In the last {days} days: " if days else ""
         click.echo(f"{span}{tally_as_text(tally(logs, policy, since))}", err=output is None)

@@ -10,7 +10,7 @@ from glasswarden.cli.options import read_policy
 from glasswarden.policy.policy import DEFAULT, OUR_NAMESPACE
 from glasswarden.policy_file import PolicyUnreadable, load_policy
 from webhook.registration.configurations import Endpoint, PolicyTooLarge, Service, configurations
-from webhook.registration.fallback_policy import floor
+from webhook.registration.fallback_policy import new_fallback_policy
 
 
 @click.group("manifests")
@@ -67,7 +67,7 @@ def webhooks(
     click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": both}, indent=2))
 
 
-@command.command("floor")
+@command.command("fallback-policy")
 @click.option(
     "--policy",
     "policy_file",
@@ -80,17 +80,17 @@ def webhooks(
     default=OUR_NAMESPACE,
     show_default=True,
     metavar="NAME",
-    help="The namespace that the webhook is in: nothing in it is refused.",
+    help="The namespace of the webhook: nothing in it is denied.",
 )
-def floor_command(policy_file: Path | None, namespace: str) -> None:
-    """Print a ValidatingAdmissionPolicy that holds the plain case while the webhook is away.
+def fallback_policy_command(policy_file: Path | None, namespace: str) -> None:
+    """Print the fallback policy, for direct writes while the webhook is unavailable.
 
-    It refuses what the webhook would refuse for certain, and nothing else: it may stand beside the
-    webhook at all times. A write that asks for break-glass passes it.
+    It is a ValidatingAdmissionPolicy. It denies only what the webhook certainly denies, so it can
+    be installed next to the webhook. It allows writes that ask for break-glass.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
     try:
-        items = floor(policy, namespace)
+        items = new_fallback_policy(policy, namespace)
     except PolicyTooLarge as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))

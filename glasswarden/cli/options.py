@@ -85,7 +85,7 @@ class Kubectl:
     def find(self, ref: Ref) -> dict[str, Any] | None:
         """Return the object *ref*, none where there is none; or end with kubectl's own words."""
         wanted = ("-o", "json", "--ignore-not-found", f"--request-timeout={PATIENCE}")
-        said = self._run("get", *named(ref), *wanted).stdout
+        said = self._run("get", *arguments_naming(ref), *wanted).stdout
         found: dict[str, Any] | None = json.loads(said) if said.strip() else None
         return found
 
@@ -100,11 +100,19 @@ class Kubectl:
     def strip(self, ref: Ref, version: str, annotations: Sequence[str]) -> None:
         """Take *annotations* off *ref*, if it is still at resource version *version*."""
         options = (f"--resource-version={version}", f"--field-manager={FIELD_MANAGER}")
-        self._run("annotate", *named(ref), *options, "--", *(f"{name}-" for name in annotations))
+        self._run(
+            "annotate",
+            *arguments_naming(ref),
+            *options,
+            "--",
+            *(f"{name}-" for name in annotations),
+        )
 
     def unlabel(self, ref: Ref, label: str) -> None:
         """Take *label* off *ref*."""
-        self._run("label", *named(ref), f"--field-manager={FIELD_MANAGER}", "--", f"{label}-")
+        self._run(
+            "label", *arguments_naming(ref), f"--field-manager={FIELD_MANAGER}", "--", f"{label}-"
+        )
 
     def annotate(self, target: str, annotations: dict[str, str | None]) -> None:
         """Set annotations, and take off those that are none; a refusal ends with its reason."""
@@ -121,7 +129,7 @@ class Kubectl:
         command = [self.program, *self.flags, *arguments]
         return subprocess.run(command, check=False).returncode  # noqa: S603 - the person's own words
 
-    def typed(self, *words: str) -> str:
+    def command_line(self, *words: str) -> str:
         """Return the command of ours that a person would type, with the same flags."""
         return " ".join(["kubectl glasswarden", *words, *self.flags])
 
@@ -137,7 +145,7 @@ class Kubectl:
             raise KubectlFailed(f"kubectl could not be run: {error}") from error
 
 
-def named(ref: Ref) -> tuple[str, ...]:
+def arguments_naming(ref: Ref) -> tuple[str, ...]:
     """Return the arguments that name *ref* exactly, whatever else is called like its kind."""
     target = f"{ref.kind}.{ref.version}.{ref.group}/{ref.name}"
     return (target, f"--namespace={ref.namespace}") if ref.namespace else (target,)
@@ -469,7 +477,7 @@ DURATION: Final = DurationType()
 MOMENT: Final = MomentType()
 
 
-def spelled(length: timedelta) -> str:
+def render_span(length: timedelta) -> str:
     """Return *length* in its largest units, such as `2 days` or `14 min`."""
     seconds = int(abs(length).total_seconds())
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):

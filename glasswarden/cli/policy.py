@@ -34,7 +34,7 @@ from glasswarden.policy.document import Benign
 from glasswarden.policy.expectations import ExpectationFile, ExpectedReview, find_mismatches
 from glasswarden.policy.load import document_schema
 from glasswarden.policy.messages import render_denial, render_warnings
-from glasswarden.policy.policy import DEFAULT, Policy, enforced
+from glasswarden.policy.policy import DEFAULT, Policy, enforce_everywhere
 from glasswarden.policy.write import Write
 from webhook.registration.configurations import Endpoint, PolicyTooLarge, configurations
 from webhook.review import ReviewMalformed, parse_review
@@ -42,7 +42,7 @@ from webhook.simulation import Judged, Unjudged, simulate
 from webhook.write_builder import NO_KEYS, write_of
 
 
-def explained(
+def explain_review(
     body: bytes, policy: Policy, parent: dict[str, Any] | None, ring: Ring = NO_KEYS
 ) -> Explanation:
     """Return the explanation of the verdict on the review in *body*."""
@@ -202,7 +202,7 @@ def _run_case(file: Path, expected: ExpectedReview, policy: Policy) -> Outcome:
     start = time.perf_counter()
     try:
         parent = read_object(file.parent / expected.parent) if expected.parent else None
-        explanation = explained(read_bytes(file.parent / expected.review), policy, parent)
+        explanation = explain_review(read_bytes(file.parent / expected.review), policy, parent)
     except click.ClickException as error:
         return Outcome(file, expected.name, time.perf_counter() - start, error=error.message)
     failures = find_mismatches(expected.expect, explanation)
@@ -389,7 +389,7 @@ def explain_command(
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
     owner = read_object(parent) if parent else None
-    explanation = explained(read_bytes(review), policy, owner, read_keys(keys))
+    explanation = explain_review(read_bytes(review), policy, owner, read_keys(keys))
     if form == "json":
         click.echo(json.dumps(explanation_as_json(explanation), indent=2))
     else:
@@ -435,7 +435,7 @@ def simulate_command(logs: tuple[Path, ...], policy_file: Path | None, form: str
     judged as if every mode were `enforce`.
     """
     policy = read_policy(policy_file) if policy_file else DEFAULT
-    counted = tally(logs, enforced(policy))
+    counted = tally(logs, enforce_everywhere(policy))
     if form == "json":
         click.echo(json.dumps(tally_as_json(counted), indent=2))
     else:

@@ -18,7 +18,7 @@ from correlator.report.text import title_of
 from correlator.still_live import Answer
 from glasswarden.cli.evidence import (
     audit_log_option,
-    counted,
+    count_text,
     evidence_from,
     git_folder,
     git_options,
@@ -55,14 +55,14 @@ def integrity_of(ledger: Ledger, trusted: frozenset[str]) -> Integrity:
     run = Fsck(ledger, Trust(trusted or None))
     findings = [str(finding) for finding in run.find_faults()]
     tally = run.tally
-    read = f"{counted(tally.records, 'record')} in {counted(tally.chains, 'chain')}"
+    read = f"{count_text(tally.records, 'record')} in {count_text(tally.chains, 'chain')}"
     if not findings:
         whose = "" if trusted else " by the keys found in it: none was given to trust"
         return Integrity(verdict=Answer.YES, statement=f"The ledger verifies, {read}{whose}.")
     more = [f"… and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
     return Integrity(
         verdict=Answer.NO,
-        statement=f"The ledger does NOT verify: {counted(len(findings), 'finding')}, {read}.",
+        statement=f"The ledger does NOT verify: {count_text(len(findings), 'finding')}, {read}.",
         findings=(*findings[:MOST_FINDINGS], *more),
     )
 
@@ -157,7 +157,7 @@ def command(
             report = assemble_report(evidence, question, integrity, now())
         except DeclaredUnreadable as error:
             raise click.ClickException(str(error)) from error
-    _write(_rendered(report, form or _by_name(output), title_of(scope_of(question))), output)
+    _write(_render(report, form or _by_name(output), title_of(scope_of(question))), output)
 
 
 def _print_schema(ctx: click.Context) -> None:
@@ -170,7 +170,7 @@ def _by_name(output: Path | None) -> str:
     return next((form for form, ending in FORMATS.items() if ending == suffix), "markdown")
 
 
-def _rendered(report: Report, form: str, title: str) -> str:
+def _render(report: Report, form: str, title: str) -> str:
     renderers = {
         "markdown": lambda: render_markdown(report, title),
         "html": lambda: render_page(report, title),

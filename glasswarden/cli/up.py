@@ -18,9 +18,9 @@ from glasswarden.setup.local import (
     Local,
     NotStarted,
     StillAsked,
-    asked,
     certificates_for,
     correlating,
+    registered_locally,
     serving,
 )
 from webhook.registration.configurations import PolicyTooLarge
@@ -81,15 +81,15 @@ def command(
     certificates = certificates_for(local, datetime.now(UTC))
     _end_once()
     try:
-        _refuse_second(server)
+        _reject_second_webhook(server)
         # The programs look for no kubeconfig of their own.
         flags = replace(connection, kubeconfig=connection.file).flags()
         with (
             serving(local, certificates, policy_file, flags) as webhook,
             correlating(local, policy_file, flags, repositories),
-            asked(local, certificates, server, policy),
+            registered_locally(local, certificates, server, policy),
         ):
-            _tell(server, local)
+            _print_summary(server, local)
             _wait_for(webhook, local)
     except KeyboardInterrupt:
         click.echo("\nThe API server asks nobody any more.")
@@ -120,14 +120,14 @@ def _wait_for(webhook: Popen[bytes], local: Local) -> None:
     raise NotStarted(f"the webhook ended; see {local.log}")
 
 
-def _refuse_second(server: ApiServer) -> None:
+def _reject_second_webhook(server: ApiServer) -> None:
     if server.get_or_none(VALIDATING.path) is not None:
         raise NotStarted(
             "this cluster is guarded already; glasswarden uninstall --registration-only ends that"
         )
 
 
-def _reached(installation: Installation) -> Finding:
+def _wait_until_reached(installation: Installation) -> Finding:
     """Return how the webhook was reached; API servers take a moment to read a configuration."""
     for _ in range(TRIES - 1):
         found = reachability(installation)
@@ -137,8 +137,8 @@ def _reached(installation: Installation) -> Finding:
     return reachability(installation)
 
 
-def _tell(server: ApiServer, local: Local) -> None:
-    found = _reached(Installation(server))
+def _print_summary(server: ApiServer, local: Local) -> None:
+    found = _wait_until_reached(Installation(server))
     if found.health is Health.ILL:
         raise NotStarted(f"{found.says}\n{ADVICE}")
     click.echo(f"{server.address} asks {local.url}: {found.says}.")

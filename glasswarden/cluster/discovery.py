@@ -46,12 +46,14 @@ class Served:
 def served_by(server: ApiServer) -> Served:
     """Ask *server* what it serves. Raises `ApiServerError`."""
     try:
-        return _served(server.fetch("/api", _AGGREGATED), server.fetch("/apis", _AGGREGATED))
+        return _parse_discovery(
+            server.fetch("/api", _AGGREGATED), server.fetch("/apis", _AGGREGATED)
+        )
     except (msgspec.DecodeError, AttributeError, KeyError, TypeError) as error:
         raise ApiServerError(f"what is served does not tell the API's kinds: {error}") from error
 
 
-def _served(*documents: bytes) -> Served:
+def _parse_discovery(*documents: bytes) -> Served:
     groups: list[dict[str, Any]] = []
     for document in documents:
         groups += _decode(document).get("items") or []

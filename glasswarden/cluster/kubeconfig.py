@@ -107,7 +107,7 @@ class ExecCredentials:
         """Return the bearer token, empty where a certificate serves. Raises `NoAccess`."""
         with self._lock:
             if self._status is None or self._is_over(self._status):
-                self._status = self._renewed()
+                self._status = self._renew()
             return self._status.token
 
     def forget(self) -> None:
@@ -119,7 +119,7 @@ class ExecCredentials:
         end = status.expiration_timestamp
         return end is not None and end <= self.clock()
 
-    def _renewed(self) -> Status:
+    def _renew(self) -> Status:
         status = ask(self.plugin, self.cluster)
         if status.client_certificate_data:
             pair = status.client_certificate_data.encode(), status.client_key_data.encode()
@@ -238,16 +238,16 @@ def access_from(path: Path, choice: Choice = CURRENT) -> Access:
     *path* is a kubeconfig or, as in $KUBECONFIG, several of them, of which some may be missing.
     """
     try:
-        return _access(*_chosen(path, choice), choice)
+        return _access(*_select_sections(path, choice), choice)
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise NoAccess(f"{path} is no kubeconfig that can be used: {error}") from error
 
 
-def _chosen(path: Path, choice: Choice) -> tuple[_Section, _Section]:
+def _select_sections(path: Path, choice: Choice) -> tuple[_Section, _Section]:
     """Return the cluster and the user that *choice* names, else those of the current context."""
     files = _files(path)
     configs = [(yaml.safe_load(file.read_text()) or {}, file.parent) for file in files]
-    find = partial(_named, configs)
+    find = partial(_section_named, configs)
     if choice.cluster and choice.user and not choice.context:
         return find("cluster", choice.cluster), find("user", choice.user)
     context = find("context", choice.context or _current(configs)).values
@@ -270,7 +270,7 @@ def _files(path: Path) -> list[Path]:
     return there or [path]  # reading it says what is wrong
 
 
-def _named(configs: list[tuple[dict[str, Any], Path]], kind: str, name: str) -> _Section:
+def _section_named(configs: list[tuple[dict[str, Any], Path]], kind: str, name: str) -> _Section:
     for config, beside in configs:
         for each in config.get(f"{kind}s") or ():
             if each["name"] == name:
@@ -306,7 +306,7 @@ def _credentials(cluster: _Section, user: _Section, tls: ssl.SSLContext) -> str 
         return token
     if user.values.get("exec"):
         plugin = parse_plugin(user.values["exec"], user.beside)
-        return ExecCredentials(plugin, _told(cluster), partial(load_pair, tls))
+        return ExecCredentials(plugin, _exec_info_of(cluster), partial(load_pair, tls))
     if (user.values.get("auth-provider") or {}).get("name") == OIDC:
         return ProviderToken(cluster.values, user.values)
     for name, way in _REMOVED.items():
@@ -388,7 +388,7 @@ def _context(cluster: _Section) -> ssl.SSLContext:
     return tls
 
 
-def _told(cluster: _Section) -> dict[str, Any]:
+def _exec_info_of(cluster: _Section) -> dict[str, Any]:
     """Return what a program that gives credentials may know of the cluster."""
     names = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
     told = {name: cluster.values[name] for name in names if cluster.values.get(name)}

@@ -112,7 +112,7 @@ def decide(case: Case) -> Decision:
     raise AssertionError("the last clause applies to every write")
 
 
-def unmanaged(case: Case) -> Decision | NotApplicable:
+def allow_unmanaged(case: Case) -> Decision | NotApplicable:
     """Allow what GitOps has nothing to do with."""
     owner = case.write.owner
     if owner is not None:
@@ -124,7 +124,7 @@ def unmanaged(case: Case) -> Decision | NotApplicable:
     return Decision(Verdict.ALLOW, Clause.UNMANAGED)
 
 
-def noise(case: Case) -> Decision | NotApplicable:
+def allow_noise(case: Case) -> Decision | NotApplicable:
     """Allow an update that changes nothing which anybody decides about."""
     write = case.write
     if write.operation is not Operation.UPDATE:
@@ -141,7 +141,7 @@ def _matters(write: Write, change: Change, policy: Policy) -> bool:
     return steers(write, change) or policy.is_mark(change)
 
 
-def finalizing(case: Case) -> Decision | NotApplicable:
+def allow_finalizing(case: Case) -> Decision | NotApplicable:
     """Allow what is being deleted: its finalizers are removed by whoever set them."""
     write = case.write
     if not write.terminating:
@@ -155,7 +155,7 @@ def finalizing(case: Case) -> Decision | NotApplicable:
     return Decision(Verdict.ALLOW, Clause.FINALIZING)
 
 
-def emergency(case: Case) -> Decision | NotApplicable:
+def allow_emergency(case: Case) -> Decision | NotApplicable:
     """Allow the group that must get in when the guard itself is the incident.
 
     The API server does not even ask about it, unless the webhook's registration is out of date.
@@ -165,7 +165,7 @@ def emergency(case: Case) -> Decision | NotApplicable:
     return Decision(Verdict.ALLOW, Clause.EMERGENCY)
 
 
-def held(case: Case) -> Decision | NotApplicable:
+def deny_held(case: Case) -> Decision | NotApplicable:
     """Deny that the owner's reconciler deletes what somebody mends under a grant.
 
     What else it writes is rewritten, not denied: see `holds`.
@@ -179,7 +179,7 @@ def held(case: Case) -> Decision | NotApplicable:
     return _deny(case, Clause.HELD, _denial_by_hold)
 
 
-def controller(case: Case) -> Decision | NotApplicable:
+def allow_controller(case: Case) -> Decision | NotApplicable:
     """Allow what the owner's own reconciler writes, and in a reserved namespace any reconciler.
 
     Engines leave things there that they do not mark: helm-controller the Secret of a release.
@@ -191,7 +191,7 @@ def controller(case: Case) -> Decision | NotApplicable:
     return Decision(Verdict.ALLOW, Clause.CONTROLLER)
 
 
-def delegated(case: Case) -> Decision | NotApplicable:
+def allow_delegated(case: Case) -> Decision | NotApplicable:
     """Allow a write to fields that the policy gave to somebody else."""
     delegate = case.policy.delegate_of(case.write)
     if delegate is None or changes_grant(case):
@@ -199,7 +199,7 @@ def delegated(case: Case) -> Decision | NotApplicable:
     return Decision(Verdict.ALLOW, Clause.DELEGATED, delegate=delegate.name)
 
 
-def marks(case: Case) -> Decision | NotApplicable:
+def deny_marks(case: Case) -> Decision | NotApplicable:
     """Deny what would change whose object it is, break-glass or not, and forged stamps."""
     forgery, write, policy = forgery_of(case), case.write, case.policy
     if forgery is not None:
@@ -213,7 +213,7 @@ def marks(case: Case) -> Decision | NotApplicable:
     return _deny(case, Clause.MARKS, _denial_of_marks)
 
 
-def benign(case: Case) -> Decision | NotApplicable:
+def allow_benign(case: Case) -> Decision | NotApplicable:
     """Allow an operation that the policy calls harmless."""
     if changes_grant(case):
         return "it has to do with break-glass"
@@ -225,7 +225,7 @@ def benign(case: Case) -> Decision | NotApplicable:
     return Decision(Verdict.ALLOW, Clause.BENIGN)
 
 
-def breakglass(case: Case) -> Decision | NotApplicable:
+def allow_breakglass(case: Case) -> Decision | NotApplicable:
     """Allow what a grant covers, and what asks for, approves or ends one by the rules."""
     use = grant_use(case)
     if isinstance(use, str):
@@ -233,7 +233,7 @@ def breakglass(case: Case) -> Decision | NotApplicable:
     return Decision(Verdict.ALLOW, Clause.BREAKGLASS, grant=use)
 
 
-def guard(case: Case) -> Decision:
+def apply_guard(case: Case) -> Decision:
     """Deny what no clause allowed."""
     return _deny(case, Clause.GUARD, _denial_by_guard)
 
@@ -298,17 +298,17 @@ def _is_finalizer(path: Path) -> bool:
 
 
 CLAUSES: Final[dict[Clause, ClauseFunction]] = {
-    Clause.UNMANAGED: unmanaged,
-    Clause.NOISE: noise,
-    Clause.FINALIZING: finalizing,
-    Clause.EMERGENCY: emergency,
-    Clause.HELD: held,
-    Clause.CONTROLLER: controller,
-    Clause.DELEGATED: delegated,
-    Clause.MARKS: marks,
-    Clause.BENIGN: benign,
-    Clause.BREAKGLASS: breakglass,
-    Clause.GUARD: guard,
+    Clause.UNMANAGED: allow_unmanaged,
+    Clause.NOISE: allow_noise,
+    Clause.FINALIZING: allow_finalizing,
+    Clause.EMERGENCY: allow_emergency,
+    Clause.HELD: deny_held,
+    Clause.CONTROLLER: allow_controller,
+    Clause.DELEGATED: allow_delegated,
+    Clause.MARKS: deny_marks,
+    Clause.BENIGN: allow_benign,
+    Clause.BREAKGLASS: allow_breakglass,
+    Clause.GUARD: apply_guard,
 }
 """In the order they are asked."""
 

@@ -299,12 +299,12 @@ def grant_use(case: Case) -> GrantUse | str:
     return _USES[intent_of(case)](case)
 
 
-def _asked(case: Case) -> GrantUse | str:
+def _use_of_request(case: Case) -> GrantUse | str:
     judgement, write = judge_request(case), case.write
     if isinstance(judgement, NotGranted):
         return judgement.reason
     if not isinstance(judgement, Granted):
-        return _requested(write)
+        return _use_of_waiting_request(write)
     stamp = _new_stamp(write)
     if stamp is None or not _fits(stamp, judgement, write):
         return _UNSTAMPED
@@ -315,7 +315,7 @@ def _asked(case: Case) -> GrantUse | str:
     return _use(Act.EXTENDED if judgement.extends else Act.ISSUED, stamp, write)
 
 
-def _approved(case: Case) -> GrantUse | str:
+def _use_of_approval(case: Case) -> GrantUse | str:
     judgement, write = judge_approval(case), case.write
     if isinstance(judgement, NotGranted):
         return judgement.reason
@@ -325,7 +325,7 @@ def _approved(case: Case) -> GrantUse | str:
     return _use(Act.APPROVED, stamp, write)
 
 
-def _closed(case: Case) -> GrantUse | str:
+def _use_of_closing(case: Case) -> GrantUse | str:
     not_granted = judge_closing(case)
     if not_granted is not None:
         return not_granted.reason
@@ -333,10 +333,10 @@ def _closed(case: Case) -> GrantUse | str:
     outcome = parse_outcome(text) if text is not None else Outcome("")
     if outcome is None:
         return describe_invalid_outcome(text or "")
-    return _find_uncovered(case) or _ended(case, outcome)
+    return _find_uncovered(case) or _end_of_grant(case, outcome)
 
 
-def _ended(case: Case, outcome: Outcome) -> GrantUse | str:
+def _end_of_grant(case: Case, outcome: Outcome) -> GrantUse | str:
     """Return the end of the grant, or of the request."""
     live, request = live_grant(case), waiting_request(case)
     reason = case.write.glass.before.get(names.REASON) or ""
@@ -349,7 +349,7 @@ def _ended(case: Case, outcome: Outcome) -> GrantUse | str:
     )
 
 
-def _settled(case: Case) -> GrantUse | str:
+def _use_of_settlement(case: Case) -> GrantUse | str:
     text = case.write.glass.after.get(names.OUTCOME) or ""
     outcome = parse_outcome(text)
     if outcome is None:
@@ -392,7 +392,7 @@ def _find_uncovered(case: Case) -> str | None:
     return cover or "nobody has broken the glass for what else it changes"
 
 
-def _used(case: Case) -> GrantUse | str:
+def _use_of_write(case: Case) -> GrantUse | str:
     cover, write = cover_of(case), case.write
     if isinstance(cover, str):
         return cover
@@ -403,15 +403,15 @@ def _used(case: Case) -> GrantUse | str:
 
 
 _USES: Final = {
-    Intent.ASK: _asked,
-    Intent.APPROVE: _approved,
-    Intent.CLOSE: _closed,
-    Intent.SETTLE: _settled,
-    Intent.NOTHING: _used,
+    Intent.ASK: _use_of_request,
+    Intent.APPROVE: _use_of_approval,
+    Intent.CLOSE: _use_of_closing,
+    Intent.SETTLE: _use_of_settlement,
+    Intent.NOTHING: _use_of_write,
 }
 
 
-def _requested(write: Write) -> GrantUse | str:
+def _use_of_waiting_request(write: Write) -> GrantUse | str:
     request = write.glass.after.request
     if not isinstance(request, GrantRequest) or not _is_new(write, names.REQUEST):
         return _UNSTAMPED

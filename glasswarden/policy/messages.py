@@ -382,10 +382,11 @@ def _grant_note(use: GrantUse, write: Write) -> str:
         case Act.SETTLED:
             return f"{write.actor.name} settled the grant {use.id}. Outcome: {use.outcome}."
         case Act.USED:
-            return f"{write.actor.name} {_done(write)} under {_grant_name(use, write.actor)}."
+            grant = _grant_name(use, write.actor)
+            return f"{write.actor.name} {_object_act_text(write)} under {grant}."
 
 
-def _done(write: Write) -> str:
+def _object_act_text(write: Write) -> str:
     if write.operation is Operation.UPDATE:
         return f"changed {fields}" if (fields := _fields(write)) else "wrote to it"
     return "created it" if write.operation is Operation.CREATE else "deleted it"

@@ -274,7 +274,7 @@ def _engines(document: doc.Document) -> Iterable[Engine]:
     for engine in ENGINES:
         options = doc.options_of(document, engine.name)
         if options.enabled:
-            yield engine.configured(options)
+            yield engine.with_options(options)
     for marker in document.markers:
         yield custom(marker.name, _mark(marker), _application_mark(marker))
 
@@ -315,7 +315,7 @@ def _delegate(delegation: doc.Delegation) -> Delegate:
     )
 
 
-def enforced(policy: Policy) -> Policy:
+def enforce_everywhere(policy: Policy) -> Policy:
     """Return *policy* with every mode turned to `enforce`: what it would refuse, it refuses."""
     document = msgspec.structs.replace(
         policy.document, mode=Mode.ENFORCE, reconcilers=Mode.ENFORCE, modes=()

@@ -74,11 +74,11 @@ KEY_AGE: Final = timedelta(days=90)
 
 SKEW_SECONDS: Final = 10.0
 
-Figures = Mapping[str, float]
+Metrics = Mapping[str, float]
 """Each metric by its name; of several series the sum."""
 
 
-def figures_of(exposition: str) -> Figures:
+def metrics_in(exposition: str) -> Metrics:
     """Return the figures in what `/metrics` serves."""
     found: dict[str, float] = {}
     for family in text_string_to_metric_families(exposition):
@@ -87,7 +87,7 @@ def figures_of(exposition: str) -> Figures:
     return found
 
 
-def recording(figures: Figures) -> Finding:
+def recording(figures: Metrics) -> Finding:
     """Judge whether what is decided gets into the ledger."""
     subject, waiting = "recording", int(figures.get("glasswarden_spool_records", 0))
     oldest = figures.get("glasswarden_spool_oldest_seconds", 0.0)
@@ -103,7 +103,7 @@ def recording(figures: Figures) -> Finding:
     return Finding(subject, Health.WELL, "every record is in the ledger")
 
 
-def policy_in_force(figures: Figures) -> Finding:
+def policy_in_force(figures: Metrics) -> Finding:
     """Judge whether the webhook goes by the policy file as it is."""
     subject = "rules"
     if figures.get("glasswarden_policy_refused"):
@@ -112,7 +112,7 @@ def policy_in_force(figures: Figures) -> Finding:
     return Finding(subject, Health.WELL, "the policy file is in force")
 
 
-def keys(figures: Figures, now: datetime) -> Finding:
+def keys(figures: Metrics, now: datetime) -> Finding:
     """Judge the key that grants are stamped with."""
     subject, advice = "keys", "glasswarden keys rotate"
     since = figures.get("glasswarden_grant_key_active_timestamp_seconds", 0.0)
@@ -128,7 +128,7 @@ def keys(figures: Figures, now: datetime) -> Finding:
     return Finding(subject, Health.WELL, says)
 
 
-def webhook_clock(figures: Figures, now: datetime) -> Finding:
+def webhook_clock(figures: Metrics, now: datetime) -> Finding:
     """Judge the clock that grants end by; the answer took its time to come."""
     theirs = figures.get("glasswarden_clock_timestamp_seconds", now.timestamp())
     skew = abs(now.timestamp() - theirs)
@@ -139,7 +139,7 @@ def webhook_clock(figures: Figures, now: datetime) -> Finding:
     return Finding("webhook-clock", Health.WELL, says)
 
 
-def served(figures: Figures, now: datetime) -> Finding:
+def check_served_certificate(figures: Metrics, now: datetime) -> Finding:
     """Judge the certificate that the webhook really serves, which may not be the one kept."""
     subject = "served"
     expiry = figures.get("glasswarden_certificate_expiry_timestamp_seconds", 0.0)
@@ -227,8 +227,8 @@ def examine(
     *policy* is the one meant, if not the one that is mounted; *address* the ledger's, if it can be
     reached from here.
     """
-    yield from _tried("clock", lambda: clock(installation.server.time(), now()))
-    registered = installation.registered()
+    yield from _check("clock", lambda: clock(installation.server.time(), now()))
+    registered = installation.configuration_in_force()
     state, found = _certificate(installation, registered, now())
     yield found
     try:
@@ -239,29 +239,29 @@ def examine(
         yield Finding("policy", Health.WELL, f"digest {policy.digest[:12]}")
     yield from registration(registered, policy, state)
     if policy is not None and policy.glass:
-        yield stamping(installation.registered(MUTATING), policy, state)
-    yield from _tried("endpoints", lambda: _endpoints(installation, registered))
+        yield stamping(installation.configuration_in_force(MUTATING), policy, state)
+    yield from _check("endpoints", lambda: _endpoints(installation, registered))
     if registered is not None:
-        yield from _tried("reachability", lambda: reachability(installation))
-        yield from _figures(installation, registered, policy, now())
+        yield from _check("reachability", lambda: reachability(installation))
+        yield from _check_metrics(installation, registered, policy, now())
     if installation.folder is None:
-        yield from _tried("correlator", lambda: correlator(installation.correlators()))
+        yield from _check("correlator", lambda: correlator(installation.correlators()))
     if address:
         yield from ledger(address, now())
 
 
-def _figures(
+def _check_metrics(
     installation: Installation, registered: Object, policy: Policy | None, now: datetime
 ) -> Iterator[Finding]:
     """Yield what the webhook's own figures say."""
     try:
-        read = figures_of(installation.figures(registered))
+        read = metrics_in(installation.read_metrics(registered))
     except (ApiServerError, ValueError) as error:
         advice = "may you `get services/proxy` in its namespace?"
         yield Finding("figures", Health.UNSURE, f"not read: {error}", advice)
         return
     yield webhook_clock(read, now)
-    yield served(read, now)
+    yield check_served_certificate(read, now)
     yield policy_in_force(read)
     yield recording(read)
     if policy is not None and policy.glass:
@@ -278,7 +278,7 @@ def _certificate(
     return state, certificate(state, installation.hosts(registered), now)
 
 
-def _tried(subject: str, check: Callable[[], Finding]) -> Iterator[Finding]:
+def _check(subject: str, check: Callable[[], Finding]) -> Iterator[Finding]:
     try:
         yield check()
     except ApiServerError as error:

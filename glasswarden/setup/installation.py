@@ -67,7 +67,7 @@ class Installation:
             raise NotInstalled(f"ConfigMap {self.namespace}/{self.policy_map} has no policy.yaml")
         return parse_policy(Path(f"{self.policy_map}/policy.yaml"), text)
 
-    def registered(self, configuration: Configuration = VALIDATING) -> Object | None:
+    def configuration_in_force(self, configuration: Configuration = VALIDATING) -> Object | None:
         """Return the webhook configuration, if there is one."""
         return self.server.get_or_none(configuration.path)
 
@@ -90,7 +90,7 @@ class Installation:
         found: list[Object] = self.server.get(f"{root}?labelSelector={quote(labels)}")["items"]
         return found
 
-    def figures(self, registered: Object) -> str:
+    def read_metrics(self, registered: Object) -> str:
         """Return what the webhook's `/metrics` says: of one pod, by way of the API server."""
         clients = [entry["clientConfig"] for entry in registered.get("webhooks") or ()]
         urls = [each for each in clients if "url" in each]
@@ -236,7 +236,7 @@ def plans(installation: Installation, policy: Policy, now: datetime) -> list[Pla
         Plan(
             which,
             installation.server.apply(which.path, wanted, dry_run=True),
-            installation.registered(which),
+            installation.configuration_in_force(which),
         )
         for which, wanted in installation.registrations(policy).items()
     ]

@@ -130,7 +130,9 @@ def _start(
 
 
 @contextmanager
-def asked(local: Local, certificates: Folder, server: ApiServer, policy: Policy) -> Iterator[None]:
+def registered_locally(
+    local: Local, certificates: Folder, server: ApiServer, policy: Policy
+) -> Iterator[None]:
     """Have the API server ask the webhook until the end of the block."""
     token, bundle = certificates.read_caller_token(), certificates.authority.read_bytes()
     both = configurations(policy, Endpoint(local.url, bundle, token))

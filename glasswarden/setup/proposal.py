@@ -8,7 +8,7 @@ from glasswarden.kube.engines.engine import Detected, Engine
 from glasswarden.kube.engines.registry import BY_NAME
 from glasswarden.policy.matching import names_of
 from glasswarden.policy.policy import DELEGATIONS
-from glasswarden.setup.survey import Stranger, Survey
+from glasswarden.setup.survey import Survey, UnknownManager
 
 HEAD = """\
 # Proposed from a look at the cluster. Read it before you use it: a trusted controller is never
@@ -86,16 +86,16 @@ def _delegations(survey: Survey) -> Iterator[str]:
     if survey.autoscalers:
         yield ""
         yield f"# {survey.autoscalers} autoscalers: `replicas` is theirs by default."
-    moved = [*_moved(survey)]
+    moved = [*_renamed_delegates_of(survey)]
     if moved:
         yield ""
         yield "delegations:"
         yield from moved
-    for stranger in survey.strangers:
+    for stranger in survey.unknown_managers:
         yield from _question(stranger)
 
 
-def _moved(survey: Survey) -> Iterator[str]:
+def _renamed_delegates_of(survey: Survey) -> Iterator[str]:
     """Yield the usual delegates that run under another name here."""
     for name, users in (("cert-manager", survey.cert_managers), ("keda", survey.kedas)):
         [usual] = [each for each in DELEGATIONS if each.name == name]
@@ -107,7 +107,7 @@ def _moved(survey: Survey) -> Iterator[str]:
             yield f"    fields: {json.dumps(list(usual.fields))}"
 
 
-def _question(stranger: Stranger) -> Iterator[str]:
+def _question(stranger: UnknownManager) -> Iterator[str]:
     """Yield a delegation for a person to decide about: anybody can choose a manager's name."""
     yield ""
     yield f"# The field manager {_text(stranger.name)} owns fields of {stranger.objects} objects."

@@ -43,7 +43,7 @@ PEOPLES: Final = ("kubectl", "k9s", "lens", "Mozilla", "Helm", "rancher", "node-
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
+class UnknownManager:
     """A field manager on managed objects that belongs to no engine, tool or part of Kubernetes."""
 
     name: str
@@ -66,7 +66,7 @@ class Survey:
     cert_managers: tuple[str, ...] = ()
     """User names of cert-manager's cainjector."""
     kedas: tuple[str, ...] = ()
-    strangers: tuple[Stranger, ...] = ()
+    unknown_managers: tuple[UnknownManager, ...] = ()
     by_people: int = 0
     """Marked objects on which a person's tool owns a field."""
     unread: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def survey(server: ApiServer) -> Survey:
     """Return what *server*'s cluster has in it."""
     look = _Look(server)
     groups = look.groups()
-    detected = dict(_detected(look))
+    detected = dict(_detect_engines(look))
     seen = look.workloads(detected)
     return Survey(
         detected=detected,
@@ -86,13 +86,13 @@ def survey(server: ApiServer) -> Survey:
         autoscalers=sum(1 for _ in look.each("/apis/autoscaling/v2/horizontalpodautoscalers")),
         cert_managers=look.accounts("app.kubernetes.io/name=cainjector"),
         kedas=look.accounts("app.kubernetes.io/name=keda-operator"),
-        strangers=seen.strangers(),
+        unknown_managers=seen.unknown_managers(),
         by_people=seen.by_people,
         unread=tuple(look.unread),
     )
 
 
-def _detected(look: ClusterReader) -> Iterator[tuple[str, Detected]]:
+def _detect_engines(look: ClusterReader) -> Iterator[tuple[str, Detected]]:
     for engine in ENGINES:
         if engine.detect is not None and (found := engine.detect(look)) is not None:
             yield engine.name, found
@@ -173,10 +173,10 @@ class _Seen:
                 self._objects[name] += 1
                 self._fields[name] |= fields
 
-    def strangers(self) -> tuple[Stranger, ...]:
+    def unknown_managers(self) -> tuple[UnknownManager, ...]:
         """Return the managers that nobody knows, the busiest first."""
         return tuple(
-            Stranger(name, count, tuple(sorted(self._fields[name])[:MOST_FIELDS]))
+            UnknownManager(name, count, tuple(sorted(self._fields[name])[:MOST_FIELDS]))
             for name, count in self._objects.most_common()
         )
 
@@ -185,7 +185,7 @@ def _as_set_up(engine: Engine, detected: Detected | None) -> Engine:
     """Return *engine* as it is set up in the cluster."""
     if detected is None or detected.options is None:
         return engine
-    return engine.configured(detected.options)
+    return engine.with_options(detected.options)
 
 
 def _managers(obj: Object) -> dict[str, set[str]]:

@@ -4,7 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from glasswarden.cli.breakglass import in_force, is_followed, is_open, left, sentences, view_of
+from glasswarden.cli.breakglass import (
+    in_force,
+    is_followed,
+    is_open,
+    render_time_left,
+    sentences,
+    view_of,
+)
 from glasswarden.keys.ring import Key, Ring
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.tokens import GrantRequest, Stamp, issue_request, issue_stamp
@@ -158,4 +165,4 @@ def test_invalid_token_is_not_shown(token: str) -> None:
     ],
 )
 def test_time_left_is_rendered_in_large_units(seconds: float, text: str) -> None:
-    assert left(timedelta(seconds=seconds)) == text
+    assert render_time_left(timedelta(seconds=seconds)) == text

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from certs.files import issue_into
-from glasswarden.cli.options import DURATION, spelled
+from glasswarden.cli.options import DURATION, render_span
 from tests.cli.test_main import run
 
 
@@ -96,4 +96,4 @@ def test_invalid_duration_is_rejected(text: str) -> None:
     ],
 )
 def test_durations_are_rendered_in_their_largest_unit(length: timedelta, text: str) -> None:
-    assert spelled(length) == text
+    assert render_span(length) == text

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from glasswarden.cli.policy import tally
-from glasswarden.policy.policy import DEFAULT, enforced
+from glasswarden.policy.policy import DEFAULT, enforce_everywhere
 from tests.webhook.builders import a_deployment
 
 
@@ -39,7 +39,7 @@ def an_event(day: int, replicas: int) -> str:
 def test_events_before_the_period_give_the_old_objects_and_are_not_counted(tmp_path: Path) -> None:
     log = tmp_path / "audit.log"
     log.write_text("\n".join(an_event(day, replicas=day) for day in (1, 2, 3)))
-    policy = enforced(DEFAULT)
+    policy = enforce_everywhere(DEFAULT)
     counted = tally((log,), policy, datetime(2026, 3, 3, tzinfo=UTC))
     assert sum(counted.denied.values()) == 1
     whole = tally((log,), policy)

@@ -153,7 +153,7 @@ def verdicts(
     with guarding(cluster, folder, POLICY) as guard:
         webhook = {case.name: tried(cluster, case) for case in CASES}
         policy = str(guard.policy)
-    command = [*GLASSWARDEN, "manifests", "floor", "--policy", policy]
+    command = [*GLASSWARDEN, "manifests", "fallback-policy", "--policy", policy]
     printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     with applied(cluster, json.loads(printed)):
         eventually(lambda: is_denied(tried(cluster, CASES[0])), "the floor to hold")

@@ -21,7 +21,7 @@ from tests.cluster.guard import GLASSWARDEN, guarding
 from tests.cluster.kubectl import Caller
 from tests.cluster.retries import eventually
 from webhook.registration.configurations import Endpoint, PolicyTooLarge, Service, configurations
-from webhook.registration.fallback_policy import MOST_TURNS, floor
+from webhook.registration.fallback_policy import MOST_TURNS, new_fallback_policy
 
 pytestmark = pytest.mark.e2e
 
@@ -76,7 +76,7 @@ def is_accepted(text: str) -> bool:
     policy: Policy = policy_of(parse_document(f"{HEAD}{text}"))
     try:
         configurations(policy, ENDPOINT)
-        floor(policy)
+        new_fallback_policy(policy)
     except PolicyTooLarge:
         return False
     return True
@@ -112,7 +112,7 @@ def owned(namespace: str) -> dict[str, object]:
 @contextmanager
 def standing(cluster: ControlPlane, policy: Path) -> Iterator[None]:
     """Have the floor stand beside the webhook."""
-    command = [*GLASSWARDEN, "manifests", "floor", "--policy", str(policy)]
+    command = [*GLASSWARDEN, "manifests", "fallback-policy", "--policy", str(policy)]
     printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     admin = cluster.as_("admin")
     admin.kubectl("apply", "--server-side", "-f", "-", stdin=json.loads(printed))

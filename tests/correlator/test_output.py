@@ -6,7 +6,7 @@ from unicodedata import east_asian_width
 import pytest
 
 from correlator.classify.rule import Scene
-from correlator.classify.rules import classified
+from correlator.classify.rules import classify
 from correlator.finding import Finding, Incomplete, Result
 from correlator.output.markdown import render_markdown
 from correlator.output.table import render_table
@@ -22,7 +22,7 @@ EVIL = "\x1b[2Jweb|\u202e`<b>`\n"
 
 def a_result(*findings: Finding, incomplete: tuple[Incomplete, ...] = ()) -> Result:
     scene = Scene(DEFAULT, NOW)
-    return Result(tuple(classified(each, scene) for each in findings), incomplete)
+    return Result(tuple(classify(each, scene) for each in findings), incomplete)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])

@@ -15,15 +15,15 @@ from tests.ledger.fsck.builders import two_chains
 DAY = 86_400.0
 
 
-def read(**values: float) -> doctor.Figures:
+def read(**values: float) -> doctor.Metrics:
     """Return figures as the webhook serves them."""
-    return doctor.figures_of("".join(f"glasswarden_{k} {v}\n" for k, v in values.items()))
+    return doctor.metrics_in("".join(f"glasswarden_{k} {v}\n" for k, v in values.items()))
 
 
 def test_series_of_one_metric_are_summed() -> None:
     text = 'glasswarden_unrecorded_writes_total{outcome="allowed"} 2\n'
     text += 'glasswarden_unrecorded_writes_total{outcome="refused"} 3\n'
-    assert doctor.figures_of(text) == {"glasswarden_unrecorded_writes_total": 5.0}
+    assert doctor.metrics_in(text) == {"glasswarden_unrecorded_writes_total": 5.0}
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_series_of_one_metric_are_summed() -> None:
     ],
 )
 def test_recording_is_judged_by_the_metrics_of_the_ledger(
-    found: doctor.Figures, health: Health, says: str
+    found: doctor.Metrics, health: Health, says: str
 ) -> None:
     finding = doctor.recording(found)
     assert finding.health is health
@@ -88,7 +88,7 @@ def test_unusable_policy_file_fails_the_check() -> None:
     ],
 )
 def test_keys_are_judged_by_the_metrics_of_the_grant_key(
-    found: doctor.Figures, health: Health, says: str
+    found: doctor.Metrics, health: Health, says: str
 ) -> None:
     finding = doctor.keys(found, NOW)
     assert finding.health is health
@@ -99,7 +99,7 @@ def test_keys_are_judged_by_the_metrics_of_the_grant_key(
 def test_served_certificate_fails_the_check_once_expired(days: int, health: Health) -> None:
     expiry = (NOW + timedelta(days=days)).timestamp()
     found = read(certificate_expiry_timestamp_seconds=expiry)
-    assert doctor.served(found, NOW).health is health
+    assert doctor.check_served_certificate(found, NOW).health is health
 
 
 @pytest.mark.parametrize(

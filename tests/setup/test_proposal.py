@@ -8,20 +8,20 @@ from glasswarden.policy.load import parse_document
 from glasswarden.policy.policy import Policy, policy_of
 from glasswarden.policy.types import Mode
 from glasswarden.setup.proposal import propose
-from glasswarden.setup.survey import Stranger, Survey, user_of
+from glasswarden.setup.survey import Survey, UnknownManager, user_of
 
 USUAL = user_of("argocd", "argocd-application-controller")
 TENANT = user_of("shop", "deployer")
 
 
 def by_argocd(*installations: Installation) -> Survey:
-    detected = argocd.detected(installations)
+    detected = argocd.detect_settings(installations)
     assert detected is not None
     return Survey(detected={"argocd": detected}, engines=("argocd",))
 
 
 def by_flux(users: tuple[str, ...], tenants: tuple[str, ...] = ()) -> Survey:
-    return Survey(detected={"flux": flux.detected(users, tenants)}, engines=("flux",))
+    return Survey(detected={"flux": flux.detect_settings(users, tenants)}, engines=("flux",))
 
 
 def proposed(survey: Survey) -> Policy:
@@ -76,6 +76,6 @@ def test_cainjector_in_another_namespace_gets_a_delegation() -> None:
 
 def test_unknown_field_manager_is_a_comment_and_no_delegation() -> None:
     """A field manager is a name that anybody can choose."""
-    survey = Survey(strangers=(Stranger("image-updater", 4, ("/spec/a",)),))
+    survey = Survey(unknown_managers=(UnknownManager("image-updater", 4, ("/spec/a",)),))
     assert proposed(survey).document.delegations == ()
     assert "image-updater owns fields of 4 objects" in propose(survey)

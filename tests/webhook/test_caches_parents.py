@@ -57,7 +57,7 @@ def looked_up(server: OneDeployment, monkeypatch: pytest.MonkeyPatch) -> Parents
 
 
 def test_cached_parent_is_not_requested(looked_up: Parents, server: OneDeployment) -> None:
-    found = looked_up.cached(DEPLOYMENTS, a_scale())
+    found = looked_up.find_cached(DEPLOYMENTS, a_scale())
     assert found is not None
     assert found["kind"] == "Deployment"
     assert server.asked == []
@@ -74,7 +74,7 @@ def test_cached_parent_is_not_requested(looked_up: Parents, server: OneDeploymen
 )
 def test_outdated_cached_parent_is_not_used(looked_up: Parents, differing: dict[str, str]) -> None:
     """The watch may not have delivered yet that an engine's marks were added."""
-    assert looked_up.cached(DEPLOYMENTS, a_scale(**differing)) is None
+    assert looked_up.find_cached(DEPLOYMENTS, a_scale(**differing)) is None
 
 
 def test_missing_parent_is_read_with_one_request(looked_up: Parents, server: OneDeployment) -> None:

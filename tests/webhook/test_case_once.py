@@ -84,7 +84,7 @@ class Computations:
 class KnownSources:
     """Knows where every application is described."""
 
-    def known(self, _owner: Owner) -> GitLocation:
+    def find_known(self, _owner: Owner) -> GitLocation:
         return GitLocation("https://git.example/shop.git", "deploy", "main")
 
 

@@ -17,7 +17,7 @@ from tests.webhook.builders import FLUX_LABELS, a_deployment, a_request, as_revi
 from tests.webhook.test_fuzz import Forgetful
 from webhook import git_sources
 from webhook.admission import Admission
-from webhook.git_sources import Sources, located, source_of
+from webhook.git_sources import Sources, source_of, with_namespace
 from webhook.recording.recorder import Recorder
 from webhook.recording.store import InlineLink
 from webhook.reloading import Rules
@@ -68,10 +68,10 @@ def eventually(test: Callable[[], bool]) -> None:
 
 def test_first_query_starts_a_lookup_for_the_next(server: Objects) -> None:
     found = looking(server)
-    assert found.known(SHOP) is None
-    eventually(lambda: found.known(SHOP) == REPOSITORY)
+    assert found.find_known(SHOP) is None
+    eventually(lambda: found.find_known(SHOP) == REPOSITORY)
     asked = len(server.asked)
-    assert found.known(SHOP) == REPOSITORY
+    assert found.find_known(SHOP) == REPOSITORY
     assert len(server.asked) == asked
 
 
@@ -101,10 +101,10 @@ def test_forged_names_do_not_exhaust_the_lookups(
     found = looking(server)
     for number in range(30):
         forged = Owner("flux", f"forged-{number}", "flux-system", "Kustomization")
-        found.known(forged)
+        found.find_known(forged)
         eventually(lambda: server.asked[-1:] == [f"{KUSTOMIZATIONS}/{forged.app}"])  # noqa: B023
-    found.known(SHOP)
-    eventually(lambda: found.known(SHOP) == REPOSITORY)
+    found.find_known(SHOP)
+    eventually(lambda: found.find_known(SHOP) == REPOSITORY)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ def test_forged_names_do_not_exhaust_the_lookups(
 )
 def test_application_without_a_namespace_is_in_that_of_argocd(policy: str, namespace: str) -> None:
     owner = Owner("argocd", "shop", None, "Application")
-    assert located(owner, a_policy(policy)).namespace == namespace
+    assert with_namespace(owner, a_policy(policy)).namespace == namespace
 
 
 def test_owner_with_a_namespace_is_unchanged() -> None:
     elsewhere = Owner("argocd", "shop", "team", "Application")
-    assert located(elsewhere, DEFAULT) is elsewhere
-    assert located(SHOP, DEFAULT) is SHOP
+    assert with_namespace(elsewhere, DEFAULT) is elsewhere
+    assert with_namespace(SHOP, DEFAULT) is SHOP
 
 
 class TestAdmission:

@@ -21,20 +21,20 @@ def is_guarded(policy: Policy) -> str:
     signs = cel.any_of(_signs(engine) for engine in policy.engines)
     tests = [_old_or_new(signs), steers(policy), breaks_glass()]
     if policy.reserved:
-        tests.append(_reserved(policy))
+        tests.append(_is_reserved(policy))
     return cel.any_of(tests)
 
 
 def steers(policy: Policy) -> str:
     """Return the condition that the object is a reconciler's own, of an engine that counts."""
     return cel.any_of(
-        f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.listed(kinds)}"
+        f"request.kind.group == {cel.text(group)} && request.kind.kind in {cel.list_of(kinds)}"
         for engine in policy.engines
         for group, kinds in engine.kinds.items()
     )
 
 
-def _reserved(policy: Policy) -> str:
+def _is_reserved(policy: Policy) -> str:
     """Return the condition that the object is in a reserved namespace, or is that Namespace."""
     # A request for a cluster-scoped object has no namespace (but one for a Namespace has its own),
     # and a condition that fails is as bad as a webhook that does: the write would be refused.
@@ -64,7 +64,7 @@ def is_by_trusted(policy: Policy) -> str:
         for engine in policy.engines
         if policy.controllers[engine.name]
     )
-    return cel.any_of([own, cel.all_of([_reserved(policy), users, f"!({anybodys})"])])
+    return cel.any_of([own, cel.all_of([_is_reserved(policy), users, f"!({anybodys})"])])
 
 
 def is_by_own_controller(policy: Policy) -> str:
@@ -80,7 +80,7 @@ def is_by_own_controller(policy: Policy) -> str:
 
 
 def _owned_by(engine: Engine) -> str:
-    own = f"request.kind.group in {cel.listed(engine.kinds)}"
+    own = f"request.kind.group in {cel.list_of(engine.kinds)}"
     return cel.any_of([_old_or_new(_signs(engine)), own])
 
 
@@ -114,7 +114,7 @@ def _differs(field: str, keys: list[str]) -> str:
     new, old = (f"{o}.metadata.{field}" for o in ("object", "oldObject"))
     there, before = (f"(has({each}) && k in {each})" for each in (new, old))
     changed = f"({there} && {before} && {new}[k] != {old}[k])"
-    return f"{cel.listed(keys)}.exists(k, {there} != {before} || {changed})"
+    return f"{cel.list_of(keys)}.exists(k, {there} != {before} || {changed})"
 
 
 def _differ_in_references() -> str:

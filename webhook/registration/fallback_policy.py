@@ -26,7 +26,7 @@ MOST_TURNS: Final = 30
 _USER: Final = "request.userInfo.username"
 
 
-def floor(policy: Policy, namespace: str = OUR_NAMESPACE) -> list[dict[str, Any]]:
+def new_fallback_policy(policy: Policy, namespace: str = OUR_NAMESPACE) -> list[dict[str, Any]]:
     """Return the ValidatingAdmissionPolicy and its binding; we ourselves are in *namespace*."""
     labels = {"app.kubernetes.io/name": "glasswarden"}
     metadata = {
@@ -59,8 +59,8 @@ def _spec(policy: Policy, namespace: str) -> dict[str, Any]:
                 }
             ],
         },
-        "matchConditions": _listed(_conditions(policy)),
-        "variables": _listed(_bounded(_variables(policy))),
+        "matchConditions": _variables_of(_conditions(policy)),
+        "variables": _variables_of(_check_size(_variables(policy))),
         "validations": [
             {
                 "expression": "!(variables.guarded && variables.changed && !variables.excused)",
@@ -71,7 +71,7 @@ def _spec(policy: Policy, namespace: str) -> dict[str, Any]:
     }
 
 
-def _bounded(variables: dict[str, str]) -> dict[str, str]:
+def _check_size(variables: dict[str, str]) -> dict[str, str]:
     """Return *variables*, or raise `PolicyTooLarge`: what costs too much lets every write pass."""
     for name, expression in variables.items():
         if len(expression) > LONGEST_VARIABLE:
@@ -80,7 +80,7 @@ def _bounded(variables: dict[str, str]) -> dict[str, str]:
     return variables
 
 
-def _listed(expressions: dict[str, str]) -> list[dict[str, str]]:
+def _variables_of(expressions: dict[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "expression": text} for name, text in expressions.items()]
 
 
@@ -114,20 +114,20 @@ def _variables(policy: Policy) -> dict[str, str]:
         "name": f"has({SUBJECT}.metadata.name) ? {SUBJECT}.metadata.name : ''",
         "steers": steers(policy),
         **_of_the_first_claim(policy),
-        "owned": _owned(policy),
-        "enforced": _enforced(policy),
+        "owned": _is_owned(policy),
+        "enforced": _is_enforced(policy),
         "guarded": cel.any_of(
             [
                 "variables.steers && " + _boolean(policy.document.reconcilers is Mode.ENFORCE),
                 "!variables.steers && variables.owned && variables.enforced",
             ]
         ),
-        "changed": _changed(policy),
-        "excused": _excused(),
+        "changed": _is_changed(policy),
+        "excused": _is_excused(),
     }
 
 
-def _owned(policy: Policy) -> str:
+def _is_owned(policy: Policy) -> str:
     references = f"{SUBJECT}.metadata.ownerReferences"
     controlled = f"has({references}) && {references}.exists(r, has(r.controller) && r.controller)"
     # Engines whose marks take more than an expression to be told from copied ones.
@@ -154,7 +154,7 @@ def _of_the_first_claim(policy: Policy) -> dict[str, str]:
     return {"engine": engine, "app": app, "appNamespace": namespace}
 
 
-def _enforced(policy: Policy) -> str:
+def _is_enforced(policy: Policy) -> str:
     """Return the condition that the policy's mode for the subject is `enforce`.
 
     Neighbouring rules that come to the same are asked together: each step of a chain is one level
@@ -207,7 +207,7 @@ def _label_fits(key: str, values: Names) -> str:
     return cel.all_of([*there, cel.is_among(f"{labels}[{cel.text(key)}]", values)])
 
 
-def _changed(policy: Policy) -> str:
+def _is_changed(policy: Policy) -> str:
     """Return the condition that the write certainly changes what somebody decided about."""
     content = cel.any_of(_differs(field) for field in ("spec", "data"))
     if policy.document.benign:
@@ -229,7 +229,7 @@ def _template_differs() -> str:
     return cel.all_of([*there, "object.spec.template.spec != oldObject.spec.template.spec"])
 
 
-def _excused() -> str:
+def _is_excused() -> str:
     """Return the condition that the webhook might allow it: asked for, or on its way out."""
     asks = cel.any_of(_asks(each) for each in ("object", "oldObject", "namespaceObject"))
     return f"has({SUBJECT}.metadata.deletionTimestamp) || {asks}"

@@ -55,9 +55,9 @@ from webhook.server.tls import (
     SHOWN,
     CertificateUnusable,
     expiry_of,
+    log_expiry,
     new_context,
     renew,
-    tell_expiry,
 )
 from webhook.settings import Settings
 
@@ -246,7 +246,7 @@ async def _start(settings: Settings, clock: TimeSource) -> _Process:
     )
     tasks = (
         asyncio.create_task(renew(tls, settings.certificate, settings.key, publish_expiry)),
-        asyncio.create_task(tell_expiry(settings.certificate)),
+        asyncio.create_task(log_expiry(settings.certificate)),
         asyncio.create_task(rules.follow()),
         asyncio.create_task(reader.keys.follow()),
         asyncio.create_task(recorder.deliver()),

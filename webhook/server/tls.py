@@ -83,7 +83,7 @@ async def renew(
     await files.follow()
 
 
-async def tell_expiry(certificate: Path) -> None:
+async def log_expiry(certificate: Path) -> None:
     """Say that the certificate has expired, every minute: the API server trusts it no longer."""
     while True:
         with suppress(CertificateUnusable):

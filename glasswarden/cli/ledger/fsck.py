@@ -14,7 +14,7 @@ import msgspec
 
 from glasswarden.cli.evidence import (
     audit_log_option,
-    counted,
+    count_text,
     existing,
     keys_option,
     ledger_option,
@@ -118,7 +118,7 @@ def command(
         closing(read_logs(audit_logs)) as log,
     ):
         if audit_logs and not log.events:
-            broken = counted(log.broken, "broken line")
+            broken = count_text(log.broken, "broken line")
             raise CannotVerify(f"the audit log has no finished request to compare with; {broken}")
         state = read_state(file) if file else State()
         trust = Trust(_trusted_keys(public_keys, keys, state, address) or None)
@@ -250,16 +250,16 @@ class Printer:
 
     def _render_summary(self, tally: Tally, log: AuditLog | None, trust: Trust) -> Sequence[str]:
         alive = tally.chains - tally.closed
-        chains = counted(tally.chains, "chain")
+        chains = count_text(tally.chains, "chain")
         ends = f"({tally.closed:,} closed, {alive:,} open or killed)"
-        verdict = counted(self.findings, "finding") if self.findings else "clean"
-        told = [f"{verdict}: {counted(tally.records, 'record')} in {chains} {ends}"]
+        verdict = count_text(self.findings, "finding") if self.findings else "clean"
+        told = [f"{verdict}: {count_text(tally.records, 'record')} in {chains} {ends}"]
         if tally.later:
-            later = counted(tally.later, "record")
+            later = count_text(tally.later, "record")
             told.append(f"{later} of a later version; only that one can verify all of them")
         if log is not None:
-            broken = counted(log.broken, "broken line")
-            told.append(f"audit log: {counted(log.events, 'event')}, {broken}")
+            broken = count_text(log.broken, "broken line")
+            told.append(f"audit log: {count_text(log.events, 'event')}, {broken}")
             if log.events:
                 told[-1] += f", from {log.since} to {log.until}"
         if trust.keys is None:

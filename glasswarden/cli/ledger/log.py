@@ -18,7 +18,7 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from glasswarden.cli.evidence import cluster_of, ledger_option, opened
+from glasswarden.cli.evidence import cluster_of, ledger_option, open_ledger_at
 from glasswarden.cli.options import MOMENT, KindUnknown, kind_of
 from glasswarden.kube.paths import PathError, parse_path
 from glasswarden.ledger.ledger import Ledger
@@ -367,7 +367,7 @@ def command(
         before=before,
         limit=limit,
     )
-    with opened(address) as ledger:
+    with open_ledger_at(address) as ledger:
         if open_grants:
             output().show_all(_open_grants(ledger, question))
             return

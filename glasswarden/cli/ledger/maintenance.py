@@ -10,7 +10,7 @@ import click
 from glasswarden.cli.evidence import (
     Function,
     acting,
-    counted,
+    count_text,
     existing,
     keys_folder,
     keys_option,
@@ -61,7 +61,7 @@ def prune_command(
             else:
                 refused += 1
                 click.echo(f"not pruned: {each}", err=True)
-    click.echo(f"{counted(pruned, 'record')} {'would be removed' if dry_run else 'pruned'}")
+    click.echo(f"{count_text(pruned, 'record')} {'would be removed' if dry_run else 'pruned'}")
     ctx.exit(1 if refused else 0)
 
 
@@ -69,7 +69,7 @@ def render_pruning(pruning: Pruning, *, is_done: bool) -> str:
     """Return a line about one chain."""
     kept = f", {len(pruning.kept):,} kept" if pruning.kept else ""
     cut = "cut" if is_done else "would be cut"
-    what = f"{counted(pruning.count, 'record')} through {pruning.through:,}"
+    what = f"{count_text(pruning.count, 'record')} through {pruning.through:,}"
     return f"{pruning.chain}: {what} {cut}{kept}"
 
 

@@ -11,7 +11,7 @@ from typing import IO
 
 import click
 
-from glasswarden.cli.evidence import counted, existing, ledger_option, opened, sentences
+from glasswarden.cli.evidence import count_text, existing, ledger_option, open_ledger_at, sentences
 from glasswarden.cli.ledger.fsck import Progress
 from glasswarden.cli.options import FILE, MOMENT
 from glasswarden.ledger.errors import LedgerError
@@ -97,13 +97,16 @@ def import_records(
     progress, left_out, count = Progress(), LeftOut("rejected"), 0
     reject = {"left_out": left_out} if keep_going else {}
     try:
-        with click.open_file(str(file), "rb") as lines, opened(address, to_fill=True) as ledger:
+        with (
+            click.open_file(str(file), "rb") as lines,
+            open_ledger_at(address, to_fill=True) as ledger,
+        ):
             for count in import_lines(ledger, lines, **reject):
                 progress.show(count, "records")
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}") from error
     progress.clear()
-    click.echo(f"{counted(count - left_out.count, 'record')} read and stored")
+    click.echo(f"{count_text(count - left_out.count, 'record')} read and stored")
     if left_out.count:
-        click.echo(f"{counted(left_out.count, 'line')} rejected", err=True)
+        click.echo(f"{count_text(left_out.count, 'line')} rejected", err=True)
     ctx.exit(1 if left_out.count else 0)

@@ -203,12 +203,12 @@ def diverts(application: Object, operation: object) -> bool:
     ]
     return (
         bool(sync.get("manifests"))
-        or not revisions <= _followed(application)
+        or not revisions <= _followed_revisions_of(application)
         or any(each not in (spec.get("source"), spec.get("sources")) for each in others)
     )
 
 
-def _followed(application: Object) -> set[str]:
+def _followed_revisions_of(application: Object) -> set[str]:
     """Return the revisions that *application* names, and those that Argo CD made of them."""
     spec = _mapping(application.get("spec"))
     sources = [spec.get("source"), *_items(spec.get("sources"))]
@@ -266,10 +266,10 @@ class Installation:
 
 
 def _detect(cluster: ClusterReader) -> Detected | None:
-    return detected(tuple(_installations(cluster)))
+    return detect_settings(tuple(_installations(cluster)))
 
 
-def detected(installations: tuple[Installation, ...]) -> Detected | None:
+def detect_settings(installations: tuple[Installation, ...]) -> Detected | None:
     """Return how *installations* are set up, nothing where there are none."""
     if not installations:
         return None
@@ -309,7 +309,7 @@ def _installations(cluster: ClusterReader) -> Iterator[Installation]:
             for name in ("argocd-application-controller", "argocd-applicationset-controller")
             for account in cluster.accounts(f"app.kubernetes.io/name={name}", namespace)
         ]
-        users += _impersonated(cluster, namespace, data)
+        users += _impersonated_accounts_of(cluster, namespace, data)
         yield Installation(
             namespace,
             data.get("application.resourceTrackingMethod", "annotation"),
@@ -319,7 +319,9 @@ def _installations(cluster: ClusterReader) -> Iterator[Installation]:
         )
 
 
-def _impersonated(cluster: ClusterReader, namespace: str, data: dict[str, str]) -> Iterable[str]:
+def _impersonated_accounts_of(
+    cluster: ClusterReader, namespace: str, data: dict[str, str]
+) -> Iterable[str]:
     if data.get("application.sync.impersonation.enabled") != "true":
         return
     for project in cluster.each(f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/appprojects"):

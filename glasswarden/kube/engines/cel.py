@@ -22,7 +22,7 @@ def text(value: str) -> str:
     return f"'{escaped}'"
 
 
-def listed(values: Iterable[str]) -> str:
+def list_of(values: Iterable[str]) -> str:
     """Return *values* as a CEL list of strings."""
     return f"[{', '.join(map(text, values))}]"
 

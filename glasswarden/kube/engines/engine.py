@@ -252,7 +252,7 @@ class Engine:
     """Finds out how it is set up in a cluster; without it, its usual controllers are proposed."""
     drift: Drift = Drift()
 
-    def configured(self, options: settings.Engine) -> "Engine":
+    def with_options(self, options: settings.Engine) -> "Engine":
         """Return the engine as *options* have it."""
         return self.configure(options) if self.configure else self
 

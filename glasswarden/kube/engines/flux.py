@@ -90,10 +90,10 @@ def _detect(cluster: ClusterReader) -> Detected | None:
     users = cluster.accounts("app.kubernetes.io/part-of=flux")
     if not users and cluster.groups().isdisjoint(ENGINE.kinds):
         return None
-    return detected(users, _tenants(cluster))
+    return detect_settings(users, _tenants(cluster))
 
 
-def detected(users: tuple[str, ...], tenants: tuple[str, ...] = ()) -> Detected:
+def detect_settings(users: tuple[str, ...], tenants: tuple[str, ...] = ()) -> Detected:
     """Return how Flux is set up: its controllers run as *users* and impersonate *tenants*."""
     own = tuple(Controller(each, _PART_OF) for each in users)
     return Detected(TITLE, controllers=own + tuple(Controller(each, _TENANT) for each in tenants))

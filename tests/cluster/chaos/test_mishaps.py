@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from certs.files import issue_into
-from glasswarden.setup.doctor import Figures, figures_of
+from glasswarden.setup.doctor import Metrics, metrics_in
 from tests.chaos import Note
 from tests.cluster.chaos.stand import HEAD, POLICY, Stand, deploy, new_stand
 from tests.cluster.controlplane import ControlPlane
@@ -45,10 +45,10 @@ def doctor(stand: Stand, *more: str, policy: Path | None = None) -> dict[str, st
     return {subject: f"{health}: {rest}" for health, subject, rest in lines}
 
 
-def figures(webhook: Webhook) -> Figures:
+def figures(webhook: Webhook) -> Metrics:
     with webhook.connected() as connection:
         connection.request("GET", "/metrics")
-        return figures_of(connection.getresponse().read().decode())
+        return metrics_in(connection.getresponse().read().decode())
 
 
 def outcome(act: Callable[[], None]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from correlator.attribution.link import Link, State
 from correlator.classify.advice import ignore_rule
 from correlator.classify.rule import Following, Scene
-from correlator.classify.rules import RULES, classified
+from correlator.classify.rules import RULES, classify
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from glasswarden.kube.compare import ABSENT, Value
 from glasswarden.kube.engines.argocd import ignore_differences
@@ -46,7 +46,7 @@ def a_finding(
 
 
 def judged(finding: Finding, scene: Scene | None = None) -> Verdict:
-    verdict = classified(finding, scene or Scene(DEFAULT, NOW)).verdict
+    verdict = classify(finding, scene or Scene(DEFAULT, NOW)).verdict
     assert verdict is not None
     return verdict
 

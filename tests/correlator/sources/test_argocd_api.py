@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from correlator.classify.rule import Scene
-from correlator.classify.rules import classified
+from correlator.classify.rules import classify
 from correlator.finding import Cause, Finding, Incomplete
-from correlator.linker import unlinked
+from correlator.linker import leave_unlinked
 from correlator.live.folder import FolderLive
 from correlator.live.source import Scope
 from correlator.sources.argocd import findings_in
@@ -50,7 +50,7 @@ def test_change_of_a_sync_is_a_finding_with_its_managers() -> None:
     assert isinstance(finding, Finding)
     assert (str(finding.field), finding.declared, finding.live) == ("/spec/replicas", 3, 5)
     assert (finding.owner, finding.managers) == (SHOP, ("kubectl",))
-    verdict = classified(finding, Scene(DEFAULT, NOW)).verdict
+    verdict = classify(finding, Scene(DEFAULT, NOW)).verdict
     assert verdict is not None
     assert verdict.cause == Cause.PERSON
 
@@ -133,7 +133,7 @@ def test_event_without_a_user_or_object_is_skipped(event: Object) -> None:
 def named(folder: Path, finding: Finding, *events: Object) -> Sequence[Finding]:
     for number, each in enumerate(events):
         (folder / f"{number}.json").write_text(json.dumps(each))
-    return naming(FolderLive(folder, Scope()), unlinked)([finding])
+    return naming(FolderLive(folder, Scope()), leave_unlinked)([finding])
 
 
 def edited(manager: str = "argocd-server", time: str = "2026-03-01T10:59:59Z") -> Finding:
@@ -144,7 +144,7 @@ def edited(manager: str = "argocd-server", time: str = "2026-03-01T10:59:59Z") -
 def test_edit_in_the_web_ui_names_its_user(tmp_path: Path) -> None:
     [finding] = named(tmp_path, edited(), an_event())
     assert finding.behind == "responder"
-    verdict = classified(finding, Scene(DEFAULT, NOW)).verdict
+    verdict = classify(finding, Scene(DEFAULT, NOW)).verdict
     assert verdict is not None
     assert "for responder as it says" in verdict.reason
 

@@ -5,7 +5,7 @@
 
 from correlator.classify.advice import ignore_rule, revert_command
 from correlator.classify.rule import Scene
-from correlator.classify.rules import classified
+from correlator.classify.rules import classify
 from correlator.declared.manifests import is_hook, leaves_alone
 from correlator.detector.managers import is_person
 from correlator.detector.orphans import new_orphan, prune_plan
@@ -21,7 +21,7 @@ from glasswarden.setup.proposal import propose
 from tests.kube.builders import an_object
 from tests.kube.engines.test_contract import answered, policy_for, steering, surveyed
 from tests.policy.builders import NOW
-from webhook.git_sources import located, source_of
+from webhook.git_sources import source_of, with_namespace
 
 
 class TestAcme:
@@ -39,7 +39,7 @@ class TestAcme:
                 assert path == "/apis/acme.example/v1/namespaces/acme-system/pipelines/shop"
                 return {"spec": {"git": "https://git.example/shop", "folder": "deploy"}}
 
-        owner = located(self.OWNER, policy_for(BY_NAME["acme"]))
+        owner = with_namespace(self.OWNER, policy_for(BY_NAME["acme"]))
         assert owner.namespace == "acme-system"
         found = source_of(owner, Server())  # type: ignore[arg-type]  # as far as it is used here
         assert found == GitLocation("https://git.example/shop", "deploy", "main")
@@ -78,7 +78,7 @@ class TestAcme:
     def test_its_suspension_is_a_finding_about_the_reconciler(self) -> None:
         ref = Ref("acme.example", "v1", "Pipeline", "prod", "shop")
         finding = Finding(ref, parse_path("/spec/paused"), False, True, None, "git")
-        verdict = classified(finding, Scene(policy_for(BY_NAME["acme"]), NOW)).verdict
+        verdict = classify(finding, Scene(policy_for(BY_NAME["acme"]), NOW)).verdict
         assert verdict is not None
         assert verdict.kind is Class.SYNC_AVAILABILITY
 

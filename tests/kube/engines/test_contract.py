@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from correlator.detector.detect import is_engines_own
 from correlator.detector.managers import applier_of, managers_for
 from glasswarden.cli.main import main
-from glasswarden.cli.policy import explained
+from glasswarden.cli.policy import explain_review
 from glasswarden.cluster.client import NotFound
 from glasswarden.kube.engines.engine import Engine, Owner
 from glasswarden.kube.engines.registry import (
@@ -49,7 +49,7 @@ from webhook.registration.configurations import (
     mutating_configuration,
     validating_configuration,
 )
-from webhook.registration.fallback_policy import floor
+from webhook.registration.fallback_policy import new_fallback_policy
 
 ROOT = Path(__file__).parents[3]
 ENDPOINT = Endpoint("https://webhook.example:8443/", b"PEM", "c0ffee")
@@ -106,7 +106,7 @@ def update(old: Object, new: Object, user: str = "developer") -> bytes:
 
 
 def answered(engine: Engine, old: Object, new: Object, user: str = "developer") -> Explanation:
-    return explained(update(old, new, user), policy_for(engine), None)
+    return explain_review(update(old, new, user), policy_for(engine), None)
 
 
 def edited(engine: Engine, user: str = "developer") -> Explanation:
@@ -215,7 +215,7 @@ class TestPolicyFile:
     def test_a_mode_can_be_about_it(self, engine: Engine) -> None:
         policy = policy_for(engine, f"modes: [{{mode: audit, engines: [{engine.name}]}}]")
         old, new = (example_of(engine, spec={"replicas": count}) for count in (3, 5))
-        assert explained(update(old, new), policy, None).mode == "audit"
+        assert explain_review(update(old, new), policy, None).mode == "audit"
 
     @every_engine
     def test_the_schema_names_it(self, engine: Engine) -> None:
@@ -266,7 +266,7 @@ class TestRegistration:
     def test_the_fallback_policy_has_its_claim_or_leaves_it_to_the_webhook(
         self, engine: Engine
     ) -> None:
-        [rules, _] = floor(policy_for(engine))
+        [rules, _] = new_fallback_policy(policy_for(engine))
         variables = {each["name"]: each["expression"] for each in rules["spec"]["variables"]}
         if engine.cel_claims is None:
             assert all(sign.key in variables["owned"] for sign in engine.signs)
@@ -323,7 +323,7 @@ class TestSetup:
         resource = f"{obj['kind'].lower()}s"
         found = surveyed(engine, **{resource: [obj]})
         assert found.managed == {engine.name: 1}
-        assert found.strangers == ()
+        assert found.unknown_managers == ()
 
 
 class TestDrift:
