@@ -1,7 +1,6 @@
 """The content of a review, independent of its format."""
 
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -120,8 +119,3 @@ class Review(_Part, frozen=True, kw_only=True):
 def render_json(review: Review) -> bytes:
     """Return the review for programs."""
     return msgspec.json.format(msgspec.json.encode(review), indent=2) + b"\n"
-
-
-def review_schema() -> dict[str, Any]:
-    """Return the JSON Schema of what :func:`render_json` gives."""
-    return msgspec.json.schema(Review)

@@ -1,19 +1,19 @@
-"""Findings that others have made: one source, one file. All give the same `Finding`.
+"""Findings of other programs, and of the reconcilers: one module for each source.
 
 | module | what it reads |
 | --- | --- |
-| `flux` | Kustomizations and HelmReleases: their conditions, revisions and inventory |
-| `argocd` | Applications: their conditions, revisions and last operation |
-| `ignores` | their `ignoreDifferences` |
-| `reconcilers` | all of these, for what was scanned |
-| `ledger` | direct writes that were let in, and still stand |
-| `argocd_api`, `managed_resources` | what Argo CD itself sees, through its API |
-| `argocd_core` | the same, by its Applications alone |
-| `argocd_people` | who edited an object in Argo CD's web UI |
-| `diffs` | the output of `kubectl diff` and `argocd app diff` |
+| `flux` | Kustomizations and HelmReleases: conditions, revisions and inventory |
+| `argocd` | Applications: conditions, revisions and the last operation; compared objects |
+| `argocd_api` | what Argo CD compares, through its API |
+| `argocd_core` | the same, from its Applications alone |
+| `argocd_people` | who edited an object in the web UI of Argo CD |
+| `reconcilers` | all of these, for the objects of a scan |
+| `ignore_rules` | the fields that an Application ignores |
+| `ledger`, `ledger_writes` | allowed direct writes that are still live |
+| `kubectl_diff` | the output of `kubectl diff` and `argocd app diff` |
 | `flux_diff` | the output of `flux diff kustomization` |
-| `json_lines` | findings in the form that we print them, one a line |
+| `json_lines` | findings as `drift` prints them, one a line |
+| `imports` | the formats that `--import` reads from a file |
 
-`IMPORTS` names those that are read from a file. To add one: a file with a function of text, and its
-line here. The others are asked by whoever makes a pass.
+All of them return the same `Finding`. `correlator.inspection.sources` makes each one a `Source`.
 """

@@ -34,11 +34,6 @@ INSTALLED: Final = "Where the product is installed."
 """The help of a command whose namespace is that of the product."""
 
 
-def access_to(kubeconfig: Path | None) -> Access:
-    """Return how to reach the API server, as kubectl finds it or as a pod. Raises `NoAccess`."""
-    return Connection(kubeconfig).access()
-
-
 FIELD_MANAGER = "kubectl-glasswarden"
 PATIENCE = "10s"
 """How long one object may take to be looked up."""
@@ -319,20 +314,6 @@ def _connection_from(given: dict[str, Any], own: tuple[str, ...]) -> Connection:
 
 
 _FLAGS: Final = ("context", "kubeconfig", "as_")
-
-
-def kubectl_options(function: Function) -> Function:
-    """Let a command pass kubectl's flags on; `kubectl_of` reads them from its options."""
-    context = click.option("--context", metavar="NAME", help="The kubeconfig's context.")
-    kubeconfig = click.option("--kubeconfig", metavar="FILE", help="The kubeconfig.")
-    whom = click.option("--as", "as_", metavar="USER", help="Whom to impersonate.")
-    return context(kubeconfig(whom(function)))
-
-
-def kubectl_of(options: dict[str, Any]) -> Kubectl:
-    """Return kubectl with the flags among *options*."""
-    given = {name.rstrip("_"): options[name] for name in _FLAGS if options[name] is not None}
-    return find_kubectl([f"--{name}={value}" for name, value in given.items()])
 
 
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
