@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+DEEPLY_NESTED: Final = "deeply-nested"
+"""The namespace of objects that few programs can decode: their content is not in the log."""
+
 # Who wrote what, with the objects, for everything that a reconciler may manage; nothing of reads,
 # heartbeats and events, which are many and answer no question; never the content of a secret.
 POLICY: Final[dict[str, Any]] = {
@@ -13,6 +16,7 @@ POLICY: Final[dict[str, Any]] = {
     "omitStages": ["RequestReceived"],
     "rules": [
         {"level": "None", "verbs": ["get", "list", "watch"]},
+        {"level": "Metadata", "namespaces": [DEEPLY_NESTED]},
         {
             "level": "None",
             "resources": [

@@ -10,6 +10,7 @@ from glasswarden.cluster.client import ApiServer
 from glasswarden.cluster.kubeconfig import access_from
 from glasswarden.kube.objects import decode_pruned
 from tests.cluster.applications import by_flux, deployment
+from tests.cluster.audit import DEEPLY_NESTED
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.retries import eventually
 from webhook.caches import NAMESPACES, Parents, Watched
@@ -23,6 +24,15 @@ DEEP = 3000
 @pytest.fixture
 def server(cluster: ControlPlane) -> ApiServer:
     return ApiServer(access_from(cluster.kubeconfig("admin")), "tests", decode_pruned)
+
+
+@pytest.fixture(scope="module")
+def namespace(cluster: ControlPlane) -> Iterator[str]:
+    """Give a namespace whose objects other tests do not find in the audit log."""
+    admin = cluster.as_("admin")
+    admin.kubectl("create", "namespace", DEEPLY_NESTED)
+    yield DEEPLY_NESTED
+    admin.kubectl("delete", "namespace", DEEPLY_NESTED, "--wait=false")
 
 
 @pytest.fixture

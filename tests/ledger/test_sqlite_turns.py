@@ -88,7 +88,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from glasswarden.ledger.sqlite.session import Turns
-with Turns(Path(sys.argv[1]), 5).taken():
+with Turns(Path(sys.argv[1]), 5).take_turn():
     print("mine", flush=True)
     time.sleep(600)
 """

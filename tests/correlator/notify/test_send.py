@@ -151,7 +151,7 @@ def test_a_message_that_cannot_be_rendered_holds_nobody_up(
     """The thread would end with the first error that it does not know, and its target's news."""
     told = Told()
     sender = sender_to(receiver, told)
-    monkeypatch.setattr("correlator.notify.send.json_payload", unless_about("broken"))
+    monkeypatch.setattr("correlator.notify.send.render_json", unless_about("broken"))
     sender.put(a_message("broken"))
     sender.put(a_message("next"))
     sender.close()
