@@ -31,7 +31,7 @@ from glasswarden.ledger.record import Attempt
 from glasswarden.terminal import escape_unprintable, pad_text, width_of
 
 
-class Source(StrEnum):
+class Evidence(StrEnum):
     """Where a name comes from."""
 
     RECORD = "record"
@@ -51,7 +51,7 @@ class Attribution:
     ticket: str = ""
     reason: str = ""
     record: str = ""
-    source: Source = Source.NOTHING
+    source: Evidence = Evidence.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ class History:
                 found.ticket,
                 attempt.reason,
                 found.records[0],
-                Source.RECORD,
+                Evidence.RECORD,
             )
         if found.actor:
-            return Attribution(_actor_of(found), found.time, source=Source.AUDIT)
+            return Attribution(_actor_of(found), found.time, source=Evidence.AUDIT)
         managers = ", ".join(dict.fromkeys(entry.manager for entry in holders))
         if not managers:
             return Attribution()
-        return Attribution(managers, last_write_time(holders), source=Source.MANAGED_FIELDS)
+        return Attribution(managers, last_write_time(holders), source=Evidence.MANAGED_FIELDS)
 
 
 def _actor_of(found: Link) -> str:
@@ -236,7 +236,7 @@ LONGEST_NAME: Final = 60
 """An account's whole name fits; what is longer loses its middle, for its ends tell it apart."""
 
 LONGEST_REASON: Final = 40
-_PROVEN: Final = (Source.RECORD, Source.AUDIT)
+_PROVEN: Final = (Evidence.RECORD, Evidence.AUDIT)
 
 
 def render(

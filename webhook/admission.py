@@ -27,7 +27,7 @@ from webhook.caches import Parents
 from webhook.clock import TimeSource, machine_time
 from webhook.context import Reader
 from webhook.events import EventPublisher
-from webhook.git_sources import Sources, with_namespace
+from webhook.git_sources import GitSources, with_namespace
 from webhook.metrics import GRANTS, STAMPS_REJECTED, UNRECORDED, reviews_counter_of
 from webhook.recording.entry import entry_of
 from webhook.recording.recorder import Recorder
@@ -46,7 +46,7 @@ class Admission:
     parents: Parents | None = None
     """Who is asked whose object a Scale scales; none where the API server cannot be reached."""
 
-    sources: Sources | None = None
+    sources: GitSources | None = None
     """Who knows where in Git an application is described."""
 
     reader: Reader = field(default_factory=Reader)

@@ -29,7 +29,7 @@ _ACCOUNT: Final = "system:serviceaccount:"
 log = structlog.get_logger()
 
 
-class Sources:
+class GitSources:
     """Looks sources up in the background. Belongs to one event loop."""
 
     def __init__(self, server: ApiServer) -> None:

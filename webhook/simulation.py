@@ -31,7 +31,7 @@ _OPERATIONS: Final = {
 }
 COLLECTION: Final = "deletecollection"
 
-_Key: TypeAlias = tuple[str, str, str, str]
+_ResourceKey: TypeAlias = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Unjudged:
 
 def simulate(events: Iterable[Event], policy: Policy) -> Iterator[Judged | Unjudged]:
     """Yield what *policy* would have decided about each write among *events*, in their order."""
-    known: dict[_Key, Object] = {}
+    known: dict[_ResourceKey, Object] = {}
     for event in events:
         if not _is_write(event):
             continue
@@ -83,7 +83,9 @@ def _unjudged_reason(event: Event) -> str:
     return "the API server's answer does not tell whether it was stored"
 
 
-def _judge(event: Event, policy: Policy, known: dict[_Key, Object]) -> Judged | Unjudged | None:
+def _judge(
+    event: Event, policy: Policy, known: dict[_ResourceKey, Object]
+) -> Judged | Unjudged | None:
     subresource = _reference(event).subresource
     if subresource not in {"", "scale", "ephemeralcontainers", "resize"}:
         return None
@@ -158,7 +160,7 @@ def _infer_changes(event: Event, new: Object) -> tuple[Change, ...]:
     )
 
 
-def _remember(event: Event, known: dict[_Key, Object]) -> None:
+def _remember(event: Event, known: dict[_ResourceKey, Object]) -> None:
     """Keep what the object is after *event*, for the events that follow."""
     key, new = _key(event), event.response_body()
     subresource = _reference(event).subresource
@@ -175,7 +177,7 @@ def _reference(event: Event) -> Reference:
     return event.object_ref or Reference()
 
 
-def _key(event: Event) -> _Key:
+def _key(event: Event) -> _ResourceKey:
     reference = _reference(event)
     name = reference.name or (event.response_body() or {}).get("metadata", {}).get("name", "")
     return reference.api_group, reference.resource, reference.namespace, name

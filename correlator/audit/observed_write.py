@@ -16,7 +16,7 @@ from correlator.finding import Cause, Class, Finding, Response, Verdict, time_as
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.notation import kubectl
-from glasswarden.kube.objects import Ref
+from glasswarden.kube.objects import Ref, object_key_of
 from glasswarden.kube.paths import ROOT, Path, are_nested
 
 SOURCE: Final = "audit"
@@ -144,11 +144,11 @@ def select_lasting(
     """
     by_object: dict[tuple[str, ...], list[Finding]] = {}
     for each in found:
-        by_object.setdefault(_object_key_of(each.ref), []).append(each)
+        by_object.setdefault(object_key_of(each.ref), []).append(each)
     return [
         finding_of(each)
         for each in observed_writes
-        if _is_lasting(each, by_object.get(_object_key_of(each.ref), []), is_compared)
+        if _is_lasting(each, by_object.get(object_key_of(each.ref), []), is_compared)
     ]
 
 
@@ -167,7 +167,3 @@ def _may_be_of(observed: ObservedWrite, finding: Finding) -> bool:
     link = finding.link
     is_open = link is None or (link.state is State.UNEXPLAINED and not link.actor)
     return is_open and are_nested(finding.field, observed.field)
-
-
-def _object_key_of(ref: Ref) -> tuple[str, ...]:
-    return ref.group, ref.kind, ref.namespace, ref.name

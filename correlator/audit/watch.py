@@ -15,7 +15,7 @@ from correlator.attribution.context import SCALE, Act, Unseen, Way
 from correlator.audit.observed_write import ObservationKind, ObservedWrite
 from correlator.audit.writes import (
     WATCHED,
-    Subject,
+    AuditedObject,
     act_of,
     is_stored_write,
     objects_of,
@@ -148,7 +148,7 @@ class GuardParts:
             return False
         if any(name in controllers for controllers in self.policy.controllers.values()):
             return True
-        write = replace(write_of(event, Subject(ref)), changes=blow.changed)
+        write = replace(write_of(event, AuditedObject(ref)), changes=blow.changed)
         return bool(blow.changed) and self.policy.delegate_of(write) is not None
 
 
@@ -197,7 +197,7 @@ def _find_change(before: Object | None, after: Object | None) -> GuardChange | N
 MOST_SUBJECTS: Final = 100_000
 """Guarded objects that are remembered; those written to least recently are forgotten first."""
 
-_ObjectKey: TypeAlias = tuple[str, str, str, str]
+_ResourceKey: TypeAlias = tuple[str, str, str, str]
 
 _KUBERNETES: Final = names_of(KUBERNETES.actors)
 _SORTS: Final = {
@@ -230,7 +230,7 @@ class Watch:
     until: datetime | None = None
     """The time that the log covers."""
 
-    _subjects: dict[_ObjectKey, Subject] = field(default_factory=dict)
+    _subjects: dict[_ResourceKey, AuditedObject] = field(default_factory=dict)
     _parts: GuardParts = field(init=False)
     _outages: Outages = field(default_factory=Outages)
     _seen: set[tuple[str, Ref]] = field(default_factory=set)
@@ -276,7 +276,7 @@ class Watch:
         self._remember_objects(event)
         return ways[0] if ways else self._judge(event, None)
 
-    def _subjects_of(self, event: Event) -> list[Subject]:
+    def _subjects_of(self, event: Event) -> list[AuditedObject]:
         """Return what was written to, by what it was before; nothing where the log has no idea."""
         if known := self._subjects.get(_key_of(event)):
             return [known]
@@ -302,7 +302,7 @@ class Watch:
         untold = decision is None or decision.clause is Clause.NOISE
         return untold and any(name in each for each in self.policy.controllers.values())
 
-    def _judge(self, event: Event, subject: Subject | None) -> Way:
+    def _judge(self, event: Event, subject: AuditedObject | None) -> Way:
         decision = self._decide(event, subject) if subject else None
         way = self._way_of(event, decision)
         if way in (Way.RECORDED, Way.TRUSTED) or not self._is_asked_about(event, way):
@@ -313,7 +313,7 @@ class Watch:
             self._observe(_SORTS[way], event, subject)
         return way
 
-    def _decide(self, event: Event, subject: Subject) -> Decision:
+    def _decide(self, event: Event, subject: AuditedObject) -> Decision:
         write = write_of(event, subject)
         return decide(Case(write, self.policy, event.request_received_timestamp))
 
@@ -323,12 +323,16 @@ class Watch:
             return False
         return way is not Way.UNRECORDED or self._records
 
-    def _is_guarded(self, subject: Subject) -> bool:
+    def _is_guarded(self, subject: AuditedObject) -> bool:
         reserved = subject.ref.namespace in self.policy.reserved and not subject.controlled
         return subject.owner is not None or reserved
 
     def _observe(
-        self, sort: ObservationKind, event: Event, subject: Subject, blow: GuardChange | None = None
+        self,
+        sort: ObservationKind,
+        event: Event,
+        subject: AuditedObject,
+        blow: GuardChange | None = None,
     ) -> None:
         """Keep what was seen, once: a copy of a log may be read beside it."""
         if (event.audit_id, subject.ref) in self._seen:
@@ -376,7 +380,7 @@ class Watch:
         """Look at a write to a part of the guard."""
         if (struck := self._parts.take(event, kind)) is not None:
             ref, blow = struck
-            self._observe(ObservationKind.GUARD, event, Subject(ref), blow)
+            self._observe(ObservationKind.GUARD, event, AuditedObject(ref), blow)
         if reference_of(event).resource == VALIDATING:
             self._note_registration(event)
         return self._way_of(event, None)
@@ -397,7 +401,7 @@ def _describe_write(event: Event) -> tuple[str, Path]:
     return ("scaled it" if replicas is None else f"scaled it to {replicas}"), REPLICAS
 
 
-def _key_of(event: Event) -> _ObjectKey:
+def _key_of(event: Event) -> _ResourceKey:
     reference = reference_of(event)
     name = reference.name or next((ref_of(each).name for each in objects_of(event)), "")
     return reference.api_group, reference.resource, reference.namespace, name

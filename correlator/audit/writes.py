@@ -104,7 +104,7 @@ _OPERATIONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class AuditedObject:
     """An object, without its content."""
 
     ref: Ref
@@ -115,11 +115,11 @@ class Subject:
     controlled: bool = False
 
 
-def subject_of(obj: Object, policy: Policy) -> Subject:
+def subject_of(obj: Object, policy: Policy) -> AuditedObject:
     """Return *obj* as *policy* sees it."""
     ref = ref_of(obj)
     reconciler = policy.reconciler_of(ref)
-    return Subject(
+    return AuditedObject(
         ref,
         owner_of(obj, policy.engines) or reconciler,
         reconciler is not None,
@@ -129,7 +129,7 @@ def subject_of(obj: Object, policy: Policy) -> Subject:
     )
 
 
-def write_of(event: Event, subject: Subject) -> Write:
+def write_of(event: Event, subject: AuditedObject) -> Write:
     """Return the write of *event* to *subject*, as the webhook would have seen it."""
     actor = event.actor
     return Write(

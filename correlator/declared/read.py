@@ -23,7 +23,7 @@ from correlator.declared.render import (
 )
 from correlator.finding import Incomplete
 from correlator.still_live import Lookup, NotKnown
-from glasswarden.kube.objects import Object, Ref, ref_of
+from glasswarden.kube.objects import Object, Ref, object_key_of, ref_of
 
 _NOTHING: Final = "it holds no manifest, so there is nothing to compare with"
 
@@ -86,20 +86,16 @@ def lookup_in(manifests: Manifests, home: str = "") -> Lookup:
 
     The version does not matter: Git may declare an object in another one than it was written in.
     """
-    by_name = {_name(ref_of(each.manifest)): each for each in manifests.objects}
+    by_name = {object_key_of(ref_of(each.manifest)): each for each in manifests.objects}
 
     def find_declared(ref: Ref) -> Object | None:
-        found = by_name.get(_name(ref))
+        found = by_name.get(object_key_of(ref))
         # A manifest may leave its namespace to whoever applies it.
         if found is None and home in ("", ref.namespace):
-            found = by_name.get(_name(replace(ref, namespace="")))
+            found = by_name.get(object_key_of(replace(ref, namespace="")))
         return found.manifest if found else None
 
     return find_declared
-
-
-def _name(ref: Ref) -> tuple[str, str, str, str]:
-    return ref.group, ref.kind, ref.namespace, ref.name
 
 
 @dataclass(slots=True)

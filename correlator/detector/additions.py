@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from correlator.detector.defaults import is_default
-from correlator.detector.leaves import Lookup, forgets_emptiness
+from correlator.detector.leaves import ItemIndex, forgets_emptiness
 from glasswarden.kube.compare import ABSENT, Value, value_after
 from glasswarden.kube.managed_fields import FieldsV1, parse_step
 from glasswarden.kube.paths import ROOT, Index, Key, Path, Select, Step, path_of
@@ -126,7 +126,7 @@ def _find(declared: list[Any], wanted: dict[str, Any]) -> int | None:
         named = tuple(key for key in wanted if isinstance(item, dict) and key in item)
         if (
             named
-            and Lookup([wanted], named).index_of(item) is not None
+            and ItemIndex([wanted], named).index_of(item) is not None
             and _is_filled(item, wanted)
         ):
             return index

@@ -152,7 +152,7 @@ class Detector:
         """Return where *live* is not as *declared* says."""
         ref = ref_of(live)
         owner = owner_of(live, self.policy.engines)
-        subject = _Subject(
+        subject = _ComparedObject(
             ref,
             normalize_manifest(declared.manifest, ref),
             remove_noise(without_notes(live)),
@@ -185,7 +185,7 @@ _Found = tuple[Path, Value, Value, tuple[Entry, ...], datetime | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Subject:
+class _ComparedObject:
     """One object, both ways."""
 
     ref: Ref

@@ -135,7 +135,7 @@ def _pair_items(place: _FieldPair) -> list[_FieldPair] | None:
 
 
 def _pair_by_keys(place: _FieldPair, keys: Keys) -> list[_FieldPair] | None:
-    lookup = Lookup(place.live, keys)
+    lookup = ItemIndex(place.live, keys)
     parts = []
     order: list[tuple[int, str]] = []
     for item in place.declared:
@@ -150,7 +150,7 @@ def _pair_by_keys(place: _FieldPair, keys: Keys) -> list[_FieldPair] | None:
     return parts + _find_reordered(place, order)
 
 
-class Lookup:
+class ItemIndex:
     """Finds items of a list by their merge keys, which a manifest need not all name."""
 
     def __init__(self, items: list[Any], keys: Keys) -> None:

@@ -16,7 +16,6 @@ from correlator.declared.errors import DeclaredUnreadable
 from correlator.declared.git import find_program, output_of
 from correlator.digest.compose import (
     Episode,
-    FieldKey,
     Period,
     ReviewEvidence,
     compose_review,
@@ -25,6 +24,7 @@ from correlator.digest.compose import (
 )
 from correlator.digest.model import Ignore, Review
 from correlator.episodes.episode import Episode as Stored
+from correlator.episodes.episode import FieldKey
 from correlator.episodes.open import open_history
 from correlator.finding import Finding, parse_time
 from correlator.grants import Grant, grant_attempts_since, grants_of, ref_of_attempt

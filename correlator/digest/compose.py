@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from correlator.attribution.link import State as Linked
 from correlator.digest.model import (
@@ -22,6 +22,7 @@ from correlator.digest.model import (
     Review,
     Unexplained,
 )
+from correlator.episodes.episode import FieldKey
 from correlator.finding import Finding, Response, parse_time
 from correlator.grants import Field, Grant, State
 from correlator.still_live import Answer
@@ -46,26 +47,6 @@ class Period:
     def before(self) -> datetime:
         """When the period before began."""
         return self.since - (self.until - self.since)
-
-
-class FieldKey(NamedTuple):
-    """A field by its name: an object that was made anew is in the same place."""
-
-    cluster: str
-    group: str
-    kind: str
-    namespace: str
-    name: str
-    path: str
-
-    @property
-    def subject(self) -> str:
-        """The object, for people."""
-        return (
-            f"{self.kind} {self.namespace}/{self.name}"
-            if self.namespace
-            else f"{self.kind} {self.name}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +149,7 @@ def _find_repeated(
             yield Repeated(
                 cluster=place.cluster,
                 subject=place.subject,
-                path=place.path,
+                path=place.field,
                 times=len(_admitted_writes(changed)),
                 refused=len(_denied_writes(changed)),
                 came_back=None if episodes is None else back[place],

@@ -200,6 +200,12 @@ class FieldKey(NamedTuple):
     name: str
     field: str
 
+    @property
+    def subject(self) -> str:
+        """The object, for people."""
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}"
+
 
 def find_repeated(episodes: Iterable[Episode], times: int = 2) -> dict[FieldKey, list[Episode]]:
     """Return the places that drifted *times* or more, the most often drifted first."""

@@ -127,14 +127,14 @@ class Follower:
         for kind, places in scan.declared.items():
             try:
                 url = live.resource_of(kind).url(live.namespace)
-                place = _Place(url, live.versions[kind], frozenset(places))
+                place = _WatchStart(url, live.versions[kind], frozenset(places))
                 self._watches[kind] = _Watch(self._server, place, self._on_change)
             except (KindUnavailable, KeyError):
                 self._lose()  # it could not be listed: a later pass tries again
         return scan
 
 
-class _Place(NamedTuple):
+class _WatchStart(NamedTuple):
     """Where a watch begins, and what counts of all that it is told."""
 
     url: str
@@ -150,7 +150,9 @@ def _key_of(event: dict[str, Any]) -> Key:
 class _Watch:
     """Follows one kind in a thread of its own, until it loses its place or is stopped."""
 
-    def __init__(self, server: ApiServer, place: _Place, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, server: ApiServer, place: _WatchStart, on_change: Callable[[], None]
+    ) -> None:
         self._server = server
         self._url, self._version, self._keys = place
         self._on_change = on_change

@@ -3,26 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final
 
 from correlator.audit.observed_write import ObservationKind, ObservedWrite
 from correlator.finding import Finding
 from correlator.report.model import Scope
 from glasswarden.kube.engines.engine import Owner
-from glasswarden.kube.objects import Ref
+from glasswarden.kube.objects import ObjectKey, Ref, object_key_of
 from glasswarden.ledger.record import Attempt
 
 MARGIN: Final = timedelta(hours=1)
 """What happened so shortly before or after the writes of an incident belongs to it."""
-
-
-class ObjectKey(NamedTuple):
-    """An object by its name: one that was made anew is in the same place."""
-
-    group: str
-    kind: str
-    namespace: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +89,6 @@ def report_scope_of(scope: Scope, attempts: Sequence[Attempt]) -> ReportScope:
         if each.app
     )
     return ReportScope(scope, *_span_of(scope, attempts), objects, owners)
-
-
-def object_key_of(ref: Ref) -> ObjectKey:
-    """Return where the object is."""
-    return ObjectKey(ref.group, ref.kind, ref.namespace, ref.name)
 
 
 def _span_of(scope: Scope, attempts: Sequence[Attempt]) -> tuple[datetime | None, datetime | None]:

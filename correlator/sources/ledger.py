@@ -6,12 +6,13 @@ What a ledger does not know: what was never recorded, or no longer is.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 
 from correlator.finding import Finding, Hidden, Incomplete, Result, join_results, time_as_text
 from correlator.live.source import Kind, KindUnavailable
 from correlator.sources.ledger_writes import BY_RECONCILER, DirectWrites, Rules, deletion
-from glasswarden.kube.objects import Object, Ref
+from correlator.still_live import Lookup
+from glasswarden.kube.objects import ObjectKey, Ref
 from glasswarden.ledger.ledger import Ledger
 from glasswarden.ledger.masking import Masks
 from glasswarden.ledger.query import Question
@@ -57,13 +58,6 @@ def _gaps(ledger: Ledger, cluster: str, since: datetime | None) -> Iterator[Inco
 PAGE: Final = 500
 LOOKED_FOR: Final = "direct write that still stands"
 
-Look: TypeAlias = Callable[[Ref], Object | None]
-"""Returns the live object, none where there is none; raises `KindUnavailable`."""
-
-
-_Place: TypeAlias = tuple[str, str, str, str]
-"""Group, kind, namespace and name: an object may be written to in several versions."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -80,9 +74,9 @@ class Asked:
 
 @dataclass(slots=True)
 class _Reading:
-    look: Look
+    look: Lookup
     rules: Rules
-    writes: dict[_Place, DirectWrites | None] = field(default_factory=dict)
+    writes: dict[ObjectKey, DirectWrites | None] = field(default_factory=dict)
     """By object; none where it is gone, or cannot be looked at."""
     gone: list[Finding] = field(default_factory=list)
     unseen: dict[tuple[Kind, str], int] = field(default_factory=dict)
@@ -90,7 +84,7 @@ class _Reading:
 
     def take(self, attempt: Attempt) -> None:
         """Take in the next older record."""
-        place = attempt.group, attempt.kind, attempt.namespace, attempt.name
+        place = ObjectKey(attempt.group, attempt.kind, attempt.namespace, attempt.name)
         if place not in self.writes:
             self.writes[place] = self._begin(ref_in(attempt), attempt)
         writes = self.writes[place]
@@ -122,7 +116,7 @@ class _Reading:
         return Result((*findings, *self.gone), tuple(incomplete), LOOKED_FOR)
 
 
-def read_ledger(ledger: Ledger, look: Look, asked: Asked) -> Result:
+def read_ledger(ledger: Ledger, look: Lookup, asked: Asked) -> Result:
     """Return the direct writes in *ledger* that still stand; raises `LedgerError`."""
     ends: dict[str, datetime] = {}
     reading = _Reading(look, Rules(asked.policy, asked.masks, ends))

@@ -40,7 +40,7 @@ NEXT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CertificateLocation:
     """Where certificates are kept, as said on the command line."""
 
     folder: Path | None
@@ -91,7 +91,7 @@ def location_options(function: Callable[..., None]) -> Callable[..., None]:
         connection: Connection,
         **options: Any,  # noqa: ANN401 - the command's own options
     ) -> None:
-        function(where=Place(folder, secret, connection), **options)
+        function(where=CertificateLocation(folder, secret, connection), **options)
 
     return command
 
@@ -135,7 +135,7 @@ def command() -> None:
 @HOSTS
 @click.option("--lifetime", type=DURATION, default=Timing().lifetime, show_default="90 days")
 def issue(
-    where: Place,
+    where: CertificateLocation,
     hosts: tuple[str, ...],
     lifetime: timedelta,
 ) -> None:
@@ -172,7 +172,7 @@ def _reject_cert_managers_secret(place: Folder | Secret) -> None:
     "--begin-only", is_flag=True, help="Leave the rest to `certs run`, which watches this place."
 )
 def rotate(
-    where: Place,
+    where: CertificateLocation,
     *,
     begin_only: bool,
     **timing: timedelta,
@@ -198,7 +198,7 @@ def rotate(
 
 @command.command("show")
 @location_options
-def show(where: Place) -> None:
+def show(where: CertificateLocation) -> None:
     """Show the certificate that is served, the authorities trusted, and what comes next."""
     place, now = where.open(), datetime.now(UTC)
     with _exit_on_errors("nothing to show"):
@@ -215,7 +215,7 @@ def show(where: Place) -> None:
 
 @command.command("check")
 @location_options
-def check(where: Place) -> None:
+def check(where: CertificateLocation) -> None:
     """Exit with 1 unless the certificate is valid, and not due for replacement."""
     place, now = where.open(), datetime.now(UTC)
     with _exit_on_errors("unusable"):
@@ -275,7 +275,7 @@ def check(where: Place) -> None:
     help="File with the log's level; read again when it changes, and need not be there.",
 )
 def run(
-    where: Place,
+    where: CertificateLocation,
     hosts: tuple[str, ...],
     *,
     interval: timedelta,
@@ -318,7 +318,7 @@ def run(
 
 
 def _new_controller(
-    where: Place,
+    where: CertificateLocation,
     place: Folder | Secret,
     hosts: tuple[str, ...],
     timing: Timing,
@@ -333,7 +333,7 @@ def _new_controller(
     return CertificateController(place, publish, hosts, timing)
 
 
-def _restoring(where: Place, service: str, policy_file: Path | None) -> Restore:
+def _restoring(where: CertificateLocation, service: str, policy_file: Path | None) -> Restore:
     """Return how a webhook configuration is made, for the webhook behind *service*."""
     namespace, _, name = service.partition("/")
     # Not the keeper's own view of the Secret, which must not change during a pass.

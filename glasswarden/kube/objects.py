@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 Object: TypeAlias = dict[str, Any]
 """A decoded Kubernetes object; read, never modified."""
@@ -34,6 +34,20 @@ class Ref:
     def __str__(self) -> str:
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind} {name}"
+
+
+class ObjectKey(NamedTuple):
+    """An object by its name, whatever its version: one that was created again has the same key."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+def object_key_of(ref: Ref) -> ObjectKey:
+    """Return the key of the object that *ref* identifies."""
+    return ObjectKey(ref.group, ref.kind, ref.namespace, ref.name)
 
 
 def ref_of(obj: Object) -> Ref:

@@ -64,7 +64,7 @@ def kinds_of(patterns: Iterable[str]) -> Kinds:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ObjectSelector:
     """Which objects a rule is about. An empty part asks for nothing."""
 
     where: Where
@@ -93,9 +93,9 @@ class Place:
         )
 
 
-def place_of(where: Where) -> Place:
+def selector_of(where: Where) -> ObjectSelector:
     """Return *where*, ready to be asked."""
-    return Place(
+    return ObjectSelector(
         where,
         namespaces=names_of(where.namespaces),
         engines=names_of(where.engines),

@@ -24,10 +24,10 @@ from glasswarden.policy.document import Delegation
 from glasswarden.policy.matching import (
     Kinds,
     Names,
-    Place,
+    ObjectSelector,
     kinds_of,
     names_of,
-    place_of,
+    selector_of,
     touched_metadata,
 )
 from glasswarden.policy.types import Actor, Mode, Operation
@@ -107,7 +107,7 @@ class Delegate:
     """Somebody who owns certain fields of certain objects."""
 
     name: str
-    place: Place
+    place: ObjectSelector
     actors: Names
     managers: Names
     operations: frozenset[Operation]
@@ -149,7 +149,7 @@ class Policy:
     engine_names: frozenset[str]
     mark_keys: frozenset[tuple[str, str]]
     controllers: Mapping[str, Names]
-    modes: tuple[tuple[Place, Mode], ...]
+    modes: tuple[tuple[ObjectSelector, Mode], ...]
     delegates: tuple[Delegate, ...]
     reserved: Names
     detach_users: Names
@@ -256,7 +256,7 @@ def policy_of(document: doc.Document) -> Policy:
         engine_names=frozenset(engine.name for engine in engines),
         mark_keys=frozenset((mark.kind, mark.key) for mark in marks_of(engines)),
         controllers=dict(_controllers(document)),
-        modes=tuple((place_of(rule), rule.mode) for rule in document.modes),
+        modes=tuple((selector_of(rule), rule.mode) for rule in document.modes),
         delegates=tuple(_delegate(each) for each in delegations),
         reserved=names_of(document.reserved_namespaces),
         detach_users=names_of(document.detach.users),
@@ -307,7 +307,7 @@ def users_of(engine: Engine, document: doc.Document) -> tuple[str, ...]:
 def _delegate(delegation: doc.Delegation) -> Delegate:
     return Delegate(
         delegation.name,
-        place_of(delegation),
+        selector_of(delegation),
         names_of(delegation.actors),
         names_of(delegation.managers),
         frozenset(delegation.operations),

@@ -8,7 +8,7 @@ import yaml
 
 from correlator.attribution.context import Knowledge, Witness
 from correlator.audit.log import AuditLog
-from correlator.blame import History, Source, declaration_of, lines_of, render, render_scalar
+from correlator.blame import Evidence, History, declaration_of, lines_of, render, render_scalar
 from correlator.declared.manifests import Declared, Manifests
 from glasswarden.kube.managed_fields import entries_of
 from glasswarden.kube.objects import Object, ref_of
@@ -121,7 +121,7 @@ def test_the_source_of_a_name_is_said() -> None:
     obj = a_deployment()
     history = History("test", ref_of(obj), entries_of(obj), ())
     path = next(line.path for line in lines_of(obj, (), lambda _p, v: v) if str(line.path) == IMAGE)
-    assert history.attribute(path, "web:2").source is Source.MANAGED_FIELDS
+    assert history.attribute(path, "web:2").source is Evidence.MANAGED_FIELDS
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ class TestAuditLog:
             log.take(event)
         history = History("test", ref_of(obj), entries_of(obj), (), knowledge=log.knowledge)
         image = history.attribute(parse_path(IMAGE), "registry.example/web:4")
-        assert (image.who, image.source) == ("developer", Source.AUDIT)
+        assert (image.who, image.source) == ("developer", Evidence.AUDIT)
         selector = history.attribute(parse_path("/spec/paused"), True)
-        assert selector.source is Source.NOTHING
+        assert selector.source is Evidence.NOTHING
 
     def test_who_posed_as_somebody_comes_first(self) -> None:
         write = wrote(5, IMAGE, new="web:2", manager="kubectl-set")

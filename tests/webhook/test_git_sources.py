@@ -17,7 +17,7 @@ from tests.webhook.builders import FLUX_LABELS, a_deployment, a_request, as_revi
 from tests.webhook.test_fuzz import Forgetful
 from webhook import git_sources
 from webhook.admission import Admission
-from webhook.git_sources import Sources, source_of, with_namespace
+from webhook.git_sources import GitSources, source_of, with_namespace
 from webhook.recording.recorder import Recorder
 from webhook.recording.store import InlineLink
 from webhook.reloading import Rules
@@ -55,8 +55,8 @@ def server() -> Objects:
     return Objects()
 
 
-def looking(server: Objects) -> Sources:
-    return Sources(server)  # type: ignore[arg-type]  # as far as it is used here
+def looking(server: Objects) -> GitSources:
+    return GitSources(server)  # type: ignore[arg-type]  # as far as it is used here
 
 
 def eventually(test: Callable[[], bool]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from glasswarden.kube.engines.cel import SUBJECT
 from glasswarden.policy.breakglass.names import PREFIX
 from glasswarden.policy.document import Benign
-from glasswarden.policy.matching import Names, Place
+from glasswarden.policy.matching import Names, ObjectSelector
 from glasswarden.policy.policy import EXEMPT_NAMESPACES, OUR_NAMESPACE, Policy
 from glasswarden.policy.types import Mode
 from webhook.registration import cel
@@ -174,7 +174,7 @@ def _is_enforced(policy: Policy) -> str:
     return chain
 
 
-def _fits(place: Place) -> str:
+def _fits(place: ObjectSelector) -> str:
     where, tests = place.where, []
     if where.namespaces:
         tests.append(cel.is_among("variables.place", place.namespaces))

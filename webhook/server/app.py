@@ -36,7 +36,7 @@ from webhook.caches import Namespaces, Parents
 from webhook.clock import ClockMonitor, TimeSource, machine_time
 from webhook.context import Reader
 from webhook.events import EventPublisher
-from webhook.git_sources import Sources
+from webhook.git_sources import GitSources
 from webhook.metrics import (
     CERTIFICATE_EXPIRY,
     CONTENT_TYPE,
@@ -238,7 +238,7 @@ async def _start(settings: Settings, clock: TimeSource) -> _Process:
         rules,
         recorder,
         Parents(server) if server else None,
-        Sources(server) if server else None,
+        GitSources(server) if server else None,
         reader,
         _start_event_publisher(server) if server and settings.events else None,
         sampler,

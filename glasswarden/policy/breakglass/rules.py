@@ -12,7 +12,14 @@ from glasswarden.kube.engines.engine import Owner
 from glasswarden.kube.objects import Ref
 from glasswarden.kube.patterns import PathPattern, overlaps, parse_pattern, walks_of
 from glasswarden.policy import document as doc
-from glasswarden.policy.matching import Kinds, Names, Place, kinds_of, names_of, place_of
+from glasswarden.policy.matching import (
+    Kinds,
+    Names,
+    ObjectSelector,
+    kinds_of,
+    names_of,
+    selector_of,
+)
 from glasswarden.policy.types import Actor
 
 
@@ -58,7 +65,7 @@ class Rule:
     """One rule of the policy."""
 
     document: doc.BreakGlassRule
-    place: Place
+    place: ObjectSelector
     people: People
     hours: OfficeHours | None
     ticket: re.Pattern[str]
@@ -138,7 +145,7 @@ def _rule(rule: doc.BreakGlassRule) -> Rule:
     approval = rule.approval
     return Rule(
         rule,
-        place_of(rule),
+        selector_of(rule),
         People(names_of(rule.users), names_of(rule.groups)),
         _hours(rule.hours) if rule.hours else None,
         re.compile(rule.ticket),

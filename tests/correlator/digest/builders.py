@@ -5,8 +5,9 @@ from typing import Any
 
 from correlator.attribution.link import Link
 from correlator.attribution.link import State as Linked
-from correlator.digest.compose import Episode, FieldKey, Period, ReviewEvidence, compose_review
+from correlator.digest.compose import Episode, Period, ReviewEvidence, compose_review
 from correlator.digest.model import Ignore, Review
+from correlator.episodes.episode import FieldKey
 from correlator.finding import Cause, Class, Finding, Response, Verdict
 from correlator.grants import grants_of
 from correlator.still_live import Answer, FieldState
@@ -71,7 +72,7 @@ def a_finding(path: str = REPLICAS, why: str = "", **differing: Any) -> Finding:
 
 def an_episode(minute: float, **differing: str) -> Episode:
     names = {"cluster": "test", "group": "apps", "kind": "Deployment"}
-    names |= {"namespace": "shop", "name": "web", "path": REPLICAS}
+    names |= {"namespace": "shop", "name": "web", "field": REPLICAS}
     place = FieldKey(**names | differing)
     return Episode(place, "shop", "storefront", at(minute))
 

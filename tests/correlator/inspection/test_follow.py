@@ -12,7 +12,7 @@ from correlator.classify.rule import Scene
 from correlator.declared.manifests import Manifests
 from correlator.detector.detect import Detector
 from correlator.finding import Incomplete, Result
-from correlator.inspection.follow import Follower, _Place, _Watch
+from correlator.inspection.follow import Follower, _Watch, _WatchStart
 from correlator.inspection.scan import Scan
 from correlator.live.cluster import ClusterLive
 from correlator.live.folder import FolderLive
@@ -125,6 +125,6 @@ def test_watch_that_fails_must_be_restarted(error: Exception) -> None:
 def lost_by(server: Watchable) -> bool:
     """Return whether a watch of *server* says that it lost its place, and wakes who waits."""
     changed = threading.Event()
-    place = _Place("/api/v1/configmaps", "5", frozenset())
+    place = _WatchStart("/api/v1/configmaps", "5", frozenset())
     watch = _Watch(cast("ApiServer", server), place, changed.set)
     return changed.wait(10) and watch.events() == ["lost"]

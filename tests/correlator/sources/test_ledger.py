@@ -9,7 +9,8 @@ import pytest
 
 from correlator.finding import UNKNOWN, Result
 from correlator.live.source import KindUnavailable
-from correlator.sources.ledger import LOOKED_FOR, PAGE, Asked, Look, read_ledger
+from correlator.sources.ledger import LOOKED_FOR, PAGE, Asked, read_ledger
+from correlator.still_live import Lookup
 from glasswarden.kube.compare import ABSENT
 from glasswarden.kube.objects import Object, Ref
 from glasswarden.ledger.ledger import Ledger
@@ -40,7 +41,7 @@ def web(replicas: int = 5, name: str = "web") -> Object:
     )
 
 
-def looking(*objects: Object) -> tuple[Look, list[Ref]]:
+def looking(*objects: Object) -> tuple[Lookup, list[Ref]]:
     """Return a look at a cluster that holds *objects*, and what was looked up."""
     asked: list[Ref] = []
     names = {each["metadata"]["name"]: each for each in objects}
@@ -52,7 +53,7 @@ def looking(*objects: Object) -> tuple[Look, list[Ref]]:
     return look, asked
 
 
-def read(ledger: Ledger, look: Look, *attempts: Attempt, **asked: Any) -> Result:  # noqa: ANN401
+def read(ledger: Ledger, look: Lookup, *attempts: Attempt, **asked: Any) -> Result:  # noqa: ANN401
     ledger.append(records_of(*attempts))
     return read_ledger(ledger, look, Asked(**{"cluster": "test", "policy": DEFAULT, **asked}))
 
@@ -176,6 +177,6 @@ def test_closed_grant_does_not_keep_a_change_a_finding(ledger: Ledger) -> None:
     assert fields(read_after(ledger, look, closed)) == []
 
 
-def read_after(ledger: Ledger, look: Look, attempt: Attempt) -> Result:
+def read_after(ledger: Ledger, look: Lookup, attempt: Attempt) -> Result:
     ledger.append(records_of(attempt, writer="writer-2"))
     return read_ledger(ledger, look, Asked(cluster="test", policy=DEFAULT))
