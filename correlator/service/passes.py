@@ -1,6 +1,6 @@
 """One pass of the service: an inspection, and its findings as episodes in the history.
 
-Level-triggered: a pass works from what is there now. What a source could not inspect is not gone.
+Level-triggered: a pass uses the current state only. What a source could not inspect stays open.
 """
 
 import json
@@ -20,19 +20,19 @@ from correlator.service.sources import MeasuredSource
 from glasswarden.kube.compare import ABSENT, Value
 
 
-def is_doubted(sighting: ObservedFinding, incomplete: Iterable[Incomplete]) -> bool:
-    """Return whether *sighting* may still hold: something of *incomplete* may hide it."""
-    return any(_hides(each, sighting) for each in incomplete)
+def is_doubted(observed: ObservedFinding, incomplete: Iterable[Incomplete]) -> bool:
+    """Return whether *observed* may still hold: something of *incomplete* may hide it."""
+    return any(_hides(each, observed) for each in incomplete)
 
 
-def _hides(incomplete: Incomplete, sighting: ObservedFinding) -> bool:
-    if incomplete.kinds and sighting.kind not in incomplete.kinds:
+def _hides(incomplete: Incomplete, observed: ObservedFinding) -> bool:
+    if incomplete.kinds and observed.kind not in incomplete.kinds:
         return False
     match incomplete.hides:
         case Hidden.ORPHANS:
-            return sighting.class_ == Class.ORPHAN
+            return observed.class_ == Class.ORPHAN
         case Hidden.ADDITIONS:
-            return not sighting.declared
+            return not observed.declared
         case Hidden.NONE:
             return False
         case Hidden.ANY:

@@ -176,7 +176,7 @@ def test_revoked_key_invalidates_its_grants(
     assert "this direct write is refused" in refused
     assert without["keys"].startswith("FAIL: no key signs")
     assert "a key was revoked" in said["keys"]
-    assert replica.said("stamp refused")
+    assert replica.said("stamp rejected")
 
 
 @pytest.mark.parametrize("hours", [26, -26], ids=["forward", "back"])
