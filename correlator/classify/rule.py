@@ -24,7 +24,7 @@ class Following:
     """The revision that it applied last; empty where that is not known."""
 
     def has_applied(self, revision: str) -> bool | None:
-        """Tell whether *revision*, a commit, is what it applied last; nothing if nobody knows."""
+        """Return whether *revision*, a commit, is what it applied last; nothing if nobody knows."""
         commit = revision.removesuffix("-dirty")
         # A chart's version, or an image's digest, cannot be compared with a commit.
         named = next((each for each in _HEX.findall(self.applied) if len(each) == len(commit)), "")

@@ -91,7 +91,7 @@ class Follower:
         return time.monotonic() - self._full_at < limit and print_ == self._seen
 
     def _took_changes(self) -> bool:
-        """Look at what changed; tell whether anything did."""
+        """Look at what changed; return whether anything did."""
         changed = False
         for kind, watch in self._watches.items():
             for event in watch.events():

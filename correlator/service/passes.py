@@ -43,7 +43,7 @@ LONGEST: Final = 4096
 """Characters of a value; of a longer one the beginning is kept."""
 
 
-def sighting_of(finding: Finding, source: str, team: str) -> ObservedFinding:
+def observed_finding_of(finding: Finding, source: str, team: str) -> ObservedFinding:
     """Return *finding* as *source* found it; it was linked and classified before."""
     ref, owner, verdict, link = finding.ref, finding.owner, finding.verdict, finding.link
     fields = {
@@ -102,7 +102,7 @@ class Passes:
         measured = [MeasuredSource(each) for each in self.sources]
         inspection = inspect(evidence, measured, InspectionScope(), now)
         found = tuple(self._findings_in(inspection))
-        seen = [sighting_of(each.finding, each.source, each.team) for each in found]
+        seen = [observed_finding_of(each.finding, each.source, each.team) for each in found]
         is_doubted = partial(is_in_doubt, inspection)
         changes = advance(self.history.open(term.cluster), seen, is_doubted)
         self.history.store(term, changes, now)

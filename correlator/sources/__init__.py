@@ -1,19 +1,18 @@
-"""Findings that others have made: one source, one file. All give the same `Finding`.
+"""Findings from other programs and from the ledger. All sources return the same `Finding`.
 
 | module | what it reads |
 | --- | --- |
 | `flux` | Kustomizations and HelmReleases: their conditions, revisions and inventory |
-| `argocd` | Applications: their conditions, revisions and last operation |
-| `ignores` | their `ignoreDifferences` |
+| `argocd` | Applications: their conditions, revisions, last operation and managed resources |
+| `ignore_rules` | their `ignoreDifferences` |
 | `reconcilers` | all of these, for what was scanned |
-| `ledger` | direct writes that were let in, and still stand |
-| `argocd_api`, `managed_resources` | what Argo CD itself sees, through its API |
-| `argocd_core` | the same, by its Applications alone |
+| `ledger`, `ledger_writes` | direct writes that were allowed and are still live |
+| `argocd_api` | the comparison of Argo CD itself, through its API |
+| `argocd_core` | the same, from its Applications alone |
 | `argocd_people` | who edited an object in Argo CD's web UI |
-| `diffs` | the output of `kubectl diff` and `argocd app diff` |
+| `kubectl_diff` | the output of `kubectl diff` and `argocd app diff` |
 | `flux_diff` | the output of `flux diff kustomization` |
-| `json_lines` | findings in the form that we print them, one a line |
+| `json_lines` | findings in the JSON format of this project, one per line |
 
-`IMPORTS` names those that are read from a file. To add one: a file with a function of text, and its
-line here. The others are asked by whoever makes a pass.
+`imports` lists the formats that are read from a file.
 """

@@ -1,11 +1,8 @@
-"""Argo CD: what its Applications say about themselves.
+"""Argo CD: the status of its Applications, and its own comparison of their objects.
 
-Their status names objects that differ but no fields, and no time; the fields are the detector's.
-
-Argo CD's own comparison, object by object: what its API calls managed resources.
-
-Each comes as it is live and as it would be after a sync, both normalised: what `ignoreDifferences`
-names is out of both. So every difference is one that Argo CD means.
+The status names objects that differ, but no fields and no time. What Argo CD's API calls managed
+resources has each object as it is live and as it would be after a sync, both normalised: fields in
+`ignoreDifferences` are in neither. So every difference is one that Argo CD reports.
 """
 
 import json

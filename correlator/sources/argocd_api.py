@@ -133,7 +133,7 @@ class ArgoCDApi:
 
 
 def is_meant(destination: Destination, asked: Asked) -> bool:
-    """Tell whether what is deployed to *destination* counts."""
+    """Return whether what is deployed to *destination* counts."""
     called = {destination.server, destination.name} - {""}
     return bool(called & (IN_CLUSTER if not asked.cluster else {asked.cluster}))
 

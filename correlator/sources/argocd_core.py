@@ -1,8 +1,8 @@
-"""Argo CD without its API: by its Applications and by what it left on the objects.
+"""Argo CD without its API: from its Applications and the annotations on their objects.
 
-An Application's status names the objects that are out of sync, but no fields. What Argo CD applied
-last stands in an annotation on each, unless it applies server-side; compared with the object as it
-is, that tells the fields. Each object that is out of sync is looked up once.
+The status of an Application names the objects that are out of sync, but no fields. An annotation on
+each object has what Argo CD applied last, unless it applies server-side; compared with the live
+object, it gives the fields. Each object that is out of sync is read once.
 """
 
 from collections.abc import Iterator

@@ -44,7 +44,7 @@ class WebEdit:
     is_deletion: bool
 
     def is_cause_of(self, finding: Finding) -> bool:
-        """Tell whether it is what *finding* came from."""
+        """Return whether it is what *finding* came from."""
         ref, owner = finding.ref, finding.owner
         if (ref.group, ref.kind, ref.name) != (self.group, self.kind, self.name):
             return False

@@ -1,6 +1,6 @@
-"""Flux: what its Kustomizations and HelmReleases say about themselves.
+"""Flux: the status of its Kustomizations and HelmReleases.
 
-A clean cluster under a reconciler that stands still means nothing, so that it does is a finding.
+A cluster without drift proves nothing while its reconciler is stopped, so that is a finding.
 """
 
 from collections.abc import Iterator

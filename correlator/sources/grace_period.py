@@ -26,7 +26,7 @@ _LIMITS: Final = {
 
 
 def is_at_work(finding: Finding) -> bool:
-    """Tell whether *finding* may be over soon."""
+    """Return whether *finding* may be over soon."""
     return isinstance(finding.live, str) and finding.live.startswith(AT_WORK)
 
 

@@ -19,7 +19,7 @@ from correlator.blame import (
     render,
 )
 from correlator.declared.errors import DeclaredUnreadable
-from correlator.detector.managers import keepers_for
+from correlator.detector.managers import appliers_for
 from correlator.finding import HIDDEN
 from correlator.inspection.evidence import Evidence, EvidenceOptions
 from glasswarden.cli.breakglass import on_object
@@ -117,7 +117,7 @@ def _history(evidence: Evidence, obj: Object) -> History:
         entries_of(obj),
         _attempts(evidence, ref_of(obj)),
         evidence.masks,
-        keepers_for(owner_of(obj, evidence.policy.engines), evidence.policy),
+        appliers_for(owner_of(obj, evidence.policy.engines), evidence.policy),
         evidence.witnessed,
         generation_of(obj),
     )

@@ -184,9 +184,9 @@ def _is_about(step: Step, wanted: str) -> bool:
     return not wanted or is_within(step.path, wanted) or is_within(wanted, step.path)
 
 
-def _names(question: Question, sighting: ObservedWrite) -> bool:
-    """Return whether *sighting* is of the object that *question* asks for."""
-    ref = sighting.ref
+def _names(question: Question, observed: ObservedWrite) -> bool:
+    """Return whether *observed* is of the object that *question* asks for."""
+    ref = observed.ref
     return (ref.kind, ref.name) == (question.kind, question.name) and all(
         asked in (None, found)
         for asked, found in ((question.group, ref.group), (question.namespace, ref.namespace))

@@ -91,8 +91,8 @@ def _delegations(survey: Survey) -> Iterator[str]:
         yield ""
         yield "delegations:"
         yield from moved
-    for stranger in survey.unknown_managers:
-        yield from _question(stranger)
+    for unknown in survey.unknown_managers:
+        yield from _question(unknown)
 
 
 def _renamed_delegates_of(survey: Survey) -> Iterator[str]:
@@ -107,14 +107,14 @@ def _renamed_delegates_of(survey: Survey) -> Iterator[str]:
             yield f"    fields: {json.dumps(list(usual.fields))}"
 
 
-def _question(stranger: UnknownManager) -> Iterator[str]:
+def _question(unknown: UnknownManager) -> Iterator[str]:
     """Yield a delegation for a person to decide about: anybody can choose a manager's name."""
     yield ""
-    yield f"# The field manager {_text(stranger.name)} owns fields of {stranger.objects} objects."
+    yield f"# The field manager {_text(unknown.name)} owns fields of {unknown.objects} objects."
     yield "# Whose is it? If these fields are its own, name its user and take the marks off:"
-    yield f"#  - name: {_text(stranger.name)}"
+    yield f"#  - name: {_text(unknown.name)}"
     yield "#    actors: [system:serviceaccount:NAMESPACE:NAME]"
-    yield f"#    fields: {json.dumps(list(stranger.fields))}"
+    yield f"#    fields: {json.dumps(list(unknown.fields))}"
 
 
 def _text(value: str) -> str:
