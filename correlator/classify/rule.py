@@ -51,7 +51,7 @@ class Scene:
     """When each break-glass grant ends that is open."""
 
     following: Mapping[Owner, Following] = field(default_factory=dict)
-    """How far the reconcilers of what was looked at follow Git."""
+    """How far the reconcilers of what was inspected follow Git."""
 
     def following_of(self, finding: Finding) -> Following:
         """Return how far the owner of *finding* follows Git, as far as that is known.

@@ -80,7 +80,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvidence:
-    """What is known beside the records, of both periods; none is what nobody looked at."""
+    """What is known beside the records, of both periods; none is what was not inspected."""
 
     grants: Sequence[Grant] = ()
     findings: Sequence[Finding] | None = None

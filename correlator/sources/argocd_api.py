@@ -88,7 +88,7 @@ class ArgoCDApi:
         self._pool = urllib3.PoolManager(ssl_context=tls, retries=False)
 
     def read(self, asked: Asked) -> Result:
-        """Return what Argo CD sees; raise `ArgoCDUnreachable` where it tells nothing at all."""
+        """Return what Argo CD sees; raise `ArgoCDUnreachable` where it answers nothing at all."""
         findings: list[Finding] = []
         incomplete: list[Incomplete] = []
         named = [each for each in self._applications() if asked.app in ("", each.metadata.name)]

@@ -64,7 +64,7 @@ class _Status(msgspec.Struct, frozen=True):
 
     @property
     def failure(self) -> str:
-        """Why Argo CD cannot tell how the objects compare; empty where it can."""
+        """Why Argo CD cannot compare the objects; empty where it can."""
         if self.sync.status in ("Synced", "OutOfSync"):
             return ""
         errors = (each.message for each in self.conditions if each.type.endswith("Error"))
@@ -81,7 +81,7 @@ class _Application(msgspec.Struct, frozen=True):
 
 
 def read_core(live: Live, policy: Policy, asked: Asked) -> Result:
-    """Return what the Applications in the cluster say is out of sync, and in which fields."""
+    """Return what is out of sync by the Applications in the cluster, and in which fields."""
     reading = _Reading(live, policy)
     found: list[Finding | Incomplete] = []
     destinations: list[Destination] = []
@@ -106,7 +106,7 @@ class _Reading:
     def application(
         self, obj: Object, asked: Asked, destinations: list[Destination]
     ) -> Iterator[Finding | Incomplete]:
-        """Yield what *obj*, an Application, says about its objects; note where it deploys to."""
+        """Yield what *obj*, an Application, reports about its objects; note where it deploys to."""
         owner = reconciler_of(ref_of(obj))
         try:
             application = msgspec.convert(obj, _Application)

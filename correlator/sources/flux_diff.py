@@ -136,7 +136,7 @@ class _Section:
 
 
 def read_flux_diff(text: str, source: str) -> Result:
-    """Return what *text* says differs."""
+    """Return the differences in *text*."""
     text = _COLOUR.sub("", text)
     sections = list(_sections(text))
     if text.strip() and not sections:
@@ -150,7 +150,7 @@ def read_flux_diff(text: str, source: str) -> Result:
 
 
 def _complaints(text: str, source: str) -> Iterator[Incomplete]:
-    """Yield the lines that end what Flux could tell, and those that announce we know not what."""
+    """Yield the lines where the output ends early, and those in an unknown form."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(_FAILED):
             yield Incomplete(source, f"Flux failed: {line.removeprefix(_FAILED).strip()}")

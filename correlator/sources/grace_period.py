@@ -12,7 +12,7 @@ AT_WORK: Final = "at work: "
 """Begins what is no trouble unless it lasts."""
 
 LONG: Final = timedelta(hours=1)
-"""Reconcilers look again every few minutes, and give up what takes longer than that."""
+"""Reconcilers check again every few minutes, and give up what takes longer than that."""
 
 COMPARED: Final = path_of("status", "reconciledAt")
 OBSERVED: Final = path_of("status", "observedGeneration")
