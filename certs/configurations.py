@@ -23,7 +23,7 @@ Restore = Callable[[bytes], list[Object]]
 
 
 class RestoreFailed(Exception):
-    """A configuration could not be created again; the message says what to correct."""
+    """A configuration could not be created again; the message names what to correct."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The keeper as a program: pass after pass, while it leads, until it is told to stop."""
+"""The certificate controller as a program: it makes passes while it leads, until it is stopped."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ class Program:
     interval: timedelta = INTERVAL
     _stop: threading.Event = field(default_factory=threading.Event, init=False)
     _alive: float = field(default_factory=time.monotonic, init=False)
-    _said: tuple[object, ...] = field(default=(), init=False)
+    _status: tuple[object, ...] = field(default=(), init=False)
 
     def run(self) -> None:
         """Pass until `stop`; then let another replica lead."""
@@ -75,7 +75,7 @@ class Program:
         try:
             act()
         except Conflict as error:
-            log.info("somebody else was quicker", reason=str(error))
+            log.info("overtaken by another replica", reason=str(error))
             metrics.PASSES.labels("overtaken").inc()
         except (ApiServerError, OSError, RestoreFailed) as error:
             log.warning("pass failed", reason=str(error))
@@ -88,13 +88,13 @@ class Program:
     def _log_changes(self, done: Pass) -> None:
         """Log what has changed since the last pass."""
         changed = [f"{each.resource}: {how}" for each, how in done.conditions.items()]
-        said = (done.state.phase, done.state.expires, *changed)
+        status = (done.state.phase, done.state.expires, *changed)
         if done.problem:
             place = self.controller.store.location
             log.error("certificates issued anew", location=place, reason=done.problem)
-        if said == self._said:
+        if status == self._status:
             return
-        self._said = said
+        self._status = status
         event = "webhook configuration missing" if done.missing else "certificates kept"
         (log.error if done.missing else log.info)(
             event,

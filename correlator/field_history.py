@@ -84,11 +84,11 @@ class WriteOutcome(StrEnum):
 
     DENIED = "denied"
     ATTEMPTED = "attempted"
-    """It was let in; nothing shows whether it was stored."""
+    """It was allowed; nothing shows whether it was stored."""
 
     STORED = "stored"
     REFUSED = "refused"
-    """It was let in, and the API server did not store it: the audit log says so."""
+    """It was allowed, and the API server did not store it: the audit log shows it."""
 
     UNRECORDED = "unrecorded"
     """Nobody recorded it; what stood there later shows that it happened."""

@@ -104,7 +104,7 @@ class Finding:
     behind: str = ""
     """Whom the writer says that it wrote for: a hint from a program that people write through."""
     generation: int = 0
-    """How often the live object's spec was written, where that is counted and was looked at."""
+    """How often the live object's spec was written, where that is counted and was read."""
     was_applied: bool | None = None
     """Whether the field was in what was applied last, where the object tells what that was."""
     numbered: Path | None = None
@@ -128,7 +128,7 @@ class Finding:
 
 
 class Hidden(StrEnum):
-    """Which findings there may be in what was not looked at."""
+    """Which findings there may be in what was not inspected."""
 
     ANY = "any"
     ORPHANS = "orphans"
@@ -138,7 +138,7 @@ class Hidden(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Incomplete:
-    """Something that could not be looked at: where it is, nothing is known about drift."""
+    """Something that could not be inspected: nothing is known about drift there."""
 
     what: str
     why: str

@@ -1,7 +1,7 @@
 """Findings with their causes: each drifted field linked to whoever drifted it.
 
-One door for whoever shows findings: a `Linker` takes them as they were found, before any value is
-hidden, and gives them back with their links.
+All outputs use the same `Linker`: it takes findings before any value is masked, and returns them
+with their links.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from correlator.attribution.context import Drifted, Knowledge
 from correlator.attribution.ledger import Histories, knowledge_of
 from correlator.attribution.link import Link, State, link
 from correlator.classify.controller_rules import delegate_of
-from correlator.detector.managers import keepers_for, may_write
+from correlator.detector.managers import appliers_for, may_write
 from correlator.finding import Finding, is_comparable
 from glasswarden.kube.objects import Ref
 from glasswarden.ledger.ledger import Ledger
@@ -79,7 +79,7 @@ class Linker:
             finding.holders,
             delegate.name if delegate else "",
             tuple(filter(may_write, finding.entries)),
-            keepers_for(finding.owner, self.policy),
+            appliers_for(finding.owner, self.policy),
             finding.generation,
         )
 

@@ -89,7 +89,7 @@ _NOT: Final = {Answer.YES: Answer.NO, Answer.NO: Answer.YES, Answer.UNKNOWN: Ans
 
 
 def _is_there(lookup: Lookup, ref: Ref, uid: str = "") -> Answer:
-    """Tell whether the object is there; one on its way out is not."""
+    """Return whether the object is there; one on its way out is not."""
     try:
         found = lookup(ref)
     except NotKnown:

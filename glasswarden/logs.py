@@ -60,17 +60,17 @@ DEFAULT: Final = LogRules()
 
 
 def parse_log_rules(text: str) -> LogRules:
-    """Return what *text* says, or raise `TextInvalid` with the line and column."""
+    """Return the rules in *text*, or raise `TextInvalid` with the line and column."""
     return parse_typed(text, LogRules, NOUN).value
 
 
 def is_always_logged(decision: Decision) -> bool:
-    """Tell whether a decision gets its line whatever the rules say: a refusal, or about a grant."""
+    """Return whether a decision is logged whatever the rules are: a denial, or about a grant."""
     return not decision.allowed or decision.grant is not None
 
 
 class Sampler:
-    """Says which decisions get a line. Belongs to one process."""
+    """Selects the decisions that get a line. Belongs to one process."""
 
     def __init__(self, rules: LogRules = DEFAULT) -> None:
         self.rules = rules
@@ -182,7 +182,7 @@ log = structlog.get_logger()
 
 
 class LogFile:
-    """Keeps a process's log as the file says; without a file, or a readable one, the defaults."""
+    """Configures a process's log from the file; without a file, or a readable one, the defaults."""
 
     def __init__(self, path: Path | None, sampler: Sampler) -> None:
         self._path = path
@@ -207,19 +207,19 @@ class LogFile:
             self._file.follow_in_thread("logging rules")
 
     def refresh(self) -> None:
-        """Take the file up if it says something else than it did."""
+        """Load the file if its content has changed."""
         self._file.refresh()
 
     def _report(self, reason: str) -> None:
-        log.warning("logging rules not taken up", file=str(self._path), reason=reason)
+        log.warning("logging rules not reloaded", file=str(self._path), reason=reason)
 
     def _apply(self, rules: LogRules) -> None:
         if rules == self._sampler.rules:
             return
         self._sampler.rules = rules
         set_level(rules.level.number)
-        # Said at a weight that every level lets through: the log must tell why it falls silent.
-        log.error("logging rules taken up", level_now=rules.level.value, sample=dict(rules.sample))
+        # At a level that is always logged: the log must contain why it becomes quiet.
+        log.error("logging rules reloaded", level_now=rules.level.value, sample=dict(rules.sample))
 
     def _read(self) -> str:
         try:

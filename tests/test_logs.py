@@ -107,8 +107,8 @@ def test_log_level_follows_the_logging_file(tmp_path: Path, lines: io.StringIO) 
         log.warning("b")
         seen = io.StringIO(lines.getvalue()[before:])
         assert said(seen) == wanted, text
-    assert said(lines).count("logging rules taken up") == 3
-    assert said(lines).count("logging rules not taken up") == 2
+    assert said(lines).count("logging rules reloaded") == 3
+    assert said(lines).count("logging rules not reloaded") == 2
 
 
 def test_log_level_follows_the_file_without_an_event_loop(
@@ -242,7 +242,7 @@ def test_logging_file_is_read_again_after_an_unforeseen_error(
     with monkeypatch.context() as broken:
         broken.setattr("glasswarden.logs.parse_log_rules", raise_unforeseen)
         file.refresh()
-    assert "logging rules not taken up" in said(lines)
+    assert "logging rules not reloaded" in said(lines)
     path.write_text("level: debug")
     file.refresh()
     assert sampler.rules.level.value == "debug"

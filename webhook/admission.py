@@ -53,10 +53,10 @@ class Admission:
     """Who makes a `Case` of a request, stamps verified."""
 
     event_publisher: EventPublisher | None = None
-    """Who tells of grants and refusals on the objects; none where nobody is to be told."""
+    """Publishes grants and denials as Events on the objects; none where that is turned off."""
 
     sampler: Sampler = field(default_factory=Sampler)
-    """Who says which decisions get a line in the log."""
+    """Selects the decisions that get a line in the log."""
 
     clock: TimeSource = machine_time
 
@@ -114,7 +114,7 @@ class Admission:
         """Log and count that an object carries a stamp which counts no longer: a revoked key's."""
         stamp = case.write.glass.before.grant
         if isinstance(stamp, Unreadable) and not case.write.dry_run:
-            log.warning("stamp refused", object=str(case.write.target), reason=stamp.reason)
+            log.warning("stamp rejected", object=str(case.write.target), reason=stamp.reason)
             STAMPS_REJECTED.inc()
 
     def _count(self, case: Case, decision: Decision) -> None:
@@ -156,7 +156,7 @@ class Admission:
         # The log is for later: the answer goes first.
         asyncio.get_running_loop().call_soon(self._log, case, decision, entry.id)
         # Of annotations with one name the API server keeps the first only, and it asks several
-        # times about a write that it tries again, or about a collection: each has its own as well.
+        # times about a write that it retries, or about a collection: each has its own as well.
         return {"record": entry.id, "chain": record.digest, entry.id: record.digest}
 
     def _log(self, case: Case, decision: Decision, record: str) -> None:

@@ -1,21 +1,12 @@
-"""The metadata of one resource's objects, in memory, kept fresh by a watch.
+"""Caches of the webhook: metadata of objects in memory, which watches keep up to date.
 
-What is here is at most as old as the API server's own watch cache. While that cannot be promised,
-before the first list and after a broken watch, nothing is here at all: better a direct read than a
-stale answer.
+A cache is at most as old as the API server's own watch cache. Before the first list and after a
+broken watch it is empty, and the object in question is read directly: no answer is stale.
 
-The Namespaces that have a grant for all that is in them, from a cache that a watch keeps fresh.
-
-The mutating webhook puts a label on such a Namespace, and only those are watched: few, at any time.
-One that is not among them has no grant. The first question starts the watch; until it has begun,
-and while it is broken, the Namespace in question is read directly.
-
-The objects behind a `scale`: their marks, from a cache that watches keep fresh.
-
-A Scale carries neither labels nor annotations, so whose object it scales has to be looked up. The
-first `scale` of a resource starts a watch of that resource's metadata; from then on the answer is
-in memory. What is not there, or not as the Scale shows it, is read directly, once. What cannot be
-read is an error: nobody guesses whose object it is.
+`Namespaces` has the Namespaces with a grant for everything in them. The mutating webhook labels
+them, and only labelled ones are watched. `Parents` has the objects behind a `scale`: a Scale has
+neither labels nor annotations. The first use of a cache starts its watch. What cannot be read is an
+error; nothing is guessed.
 """
 
 import asyncio
@@ -102,7 +93,7 @@ class Watched:
     def _list_and_watch(self) -> None:
         """Follow the resource until the API server no longer knows where we are: list again.
 
-        Raises `Expired` where it never knew since the last list, so that nobody lists in circles.
+        Raises `Expired` where it never knew since the last list, so that no endless loop lists.
         """
         kind = kind_of(self._server, self._resource)
         version, watched = self._list(kind), False
@@ -134,7 +125,7 @@ class Watched:
                 return version
 
     def _take(self, event: dict[str, Any], kind: str) -> str:
-        """Keep what *event* tells; return the resource version that it brings us to."""
+        """Store what *event* contains; return the resource version that it brings us to."""
         how, found = event["type"], event["object"]
         if how == "ERROR":
             raise Expired(f"{self._url()}: {found.get('message', '')}")
@@ -170,7 +161,7 @@ def read(server: ApiServer, resource: Resource, kind: str, namespace: str, name:
 
 
 def kind_of(server: ApiServer, resource: Resource) -> str:
-    """Return the kind that *resource* is a collection of; metadata alone does not tell."""
+    """Return the kind that *resource* is a collection of; metadata alone does not have it."""
     for each in server.get(_group_url(resource))["resources"] or ():
         if each["name"] == resource.resource:
             kind: str = each["kind"]
@@ -215,7 +206,7 @@ def _key(obj: Object) -> Key:
 
 
 def _why(error: Exception) -> str:
-    """Return the reason for the log; what an unforeseen error says may quote an object."""
+    """Return the reason for the log; the text of an unexpected error may quote an object."""
     return str(error) if isinstance(error, ApiServerError) else type(error).__name__
 
 
@@ -247,7 +238,7 @@ class Namespaces:
         """Return the Namespace called *name* if it has a grant; raise `NamespaceUnknown`.
 
         Of the Namespace there is what the API server calls its metadata; *fresh* from there, for
-        what a watch tells may be some moments old.
+        what a watch delivers may be some moments old.
         """
         if not self._begun:
             self._begun = True
@@ -304,10 +295,10 @@ class Parents:
 
 
 def _is_of(scale: Object, parent: Object) -> bool:
-    """Tell whether *scale* shows *parent* at the very version that is in memory.
+    """Return whether *scale* shows *parent* at the very version that is in memory.
 
     Another uid: it was deleted and made anew. Another version: it was written to, perhaps marked,
-    and the watch has not told yet.
+    and the watch has not delivered it yet.
     """
     shown, kept = metadata_of(scale), metadata_of(parent)
     return all(

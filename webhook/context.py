@@ -35,7 +35,7 @@ class _Open:
 
 
 class Tally:
-    """Counts open grants. What other processes grant, it is told from the ledger."""
+    """Counts open grants. What other processes grant, it reads from the ledger."""
 
     def __init__(self) -> None:
         self._open: dict[str, _Open] = {}
@@ -52,7 +52,7 @@ class Tally:
             )
 
     def learn(self, attempts: Iterable[Attempt]) -> None:
-        """Know exactly the grants that *attempts*, newest first, tell of."""
+        """Know exactly the grants that *attempts*, newest first, name."""
         self._open = {}
         for each in attempts:
             if each.grant_expires is not None:
@@ -64,7 +64,7 @@ class Tally:
         """Return how many grants *person* has open, and how many are in the namespace.
 
         One on the object itself is not among them: another takes its place, and the API server may
-        be asking about the write that brought it once more.
+        be asking about the write that created it once more.
         """
         self._open = {key: each for key, each in self._open.items() if each.expires > now}
         others = [each for uid, each in self._open.items() if uid != write.target.uid]
@@ -83,7 +83,7 @@ class Recorded(Protocol):
     """Who knows what every process has granted."""
 
     async def open_grants(self, cluster: str, now: datetime) -> list[Attempt] | None:
-        """Return the last record of each grant open in *cluster*; none where nobody can tell."""
+        """Return the last record of each grant open in *cluster*; none where that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

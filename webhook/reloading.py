@@ -45,7 +45,7 @@ class Rules:
             await self._file.follow()
 
     def refresh(self) -> None:
-        """Take the file up again if it says something else than it did."""
+        """Load the file again if its content has changed."""
         if self._file is not None:
             self._file.refresh()
 

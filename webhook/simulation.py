@@ -45,7 +45,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """A write of the past about which the log says too little."""
+    """A write of the past about which the log has too little."""
 
     event: Event
     reason: str
@@ -80,7 +80,7 @@ def _is_write(event: Event) -> bool:
 def _unjudged_reason(event: Event) -> str:
     if event.verb == COLLECTION:
         return "a collection was deleted, and the log does not show what was in it"
-    return "the API server's answer does not tell whether it was stored"
+    return "the API server's answer does not show whether it was stored"
 
 
 def _judge(
@@ -110,7 +110,7 @@ def _decide(
     is_inferred = write.operation is Operation.UPDATE and request.old_object is None
     if is_inferred:
         write = replace(write, changes=_infer_changes(event, request.object or {}))
-    # Rules that look at the clock look at the one of the day.
+    # Rules that depend on the time use the time of the write.
     case = Case(write, policy, event.request_received_timestamp)
     # To its own reconciler it does not matter what changed.
     if is_inferred and not write.changes and is_guarded(case) and not is_by_reconciler(case):

@@ -256,7 +256,7 @@ def _is_set_by_operation(operation: dict[str, Value], path: Path, live: Value) -
 
 
 def is_removed_by_request(sent: Value, path: Path) -> bool:
-    """Return whether a request takes away what stands at *path*, in so many words."""
+    """Return whether a request removes the value at *path* explicitly."""
     if isinstance(sent, list):
         return any(_is_about(each, path) and each.get("op") == "remove" for each in sent)
     value = sent

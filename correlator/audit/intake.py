@@ -217,7 +217,7 @@ RETRY_SECONDS: Final = 5
 
 
 class TokensUnusable(Exception):
-    """Nobody can be let in until the file with the tokens is mended."""
+    """Every caller is rejected until the file with the tokens is corrected."""
 
 
 def new_audit_intake(

@@ -20,7 +20,7 @@ class Wanted:
     path: Path
     """The root where the whole object was deleted."""
     value: Value
-    """As it is live; `ABSENT` where it was taken away."""
+    """As it is live; `ABSENT` where it was removed."""
     live: Object | None = None
     """The object as it is live."""
     records: tuple[str, ...] = ()

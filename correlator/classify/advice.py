@@ -56,7 +56,7 @@ def writer(finding: Finding) -> str:
 
 
 def is_explained(finding: Finding) -> bool:
-    """Tell whether records name who wrote the live value: a manager's name then counts no more."""
+    """Return whether records name who wrote the live value: the field manager no longer counts."""
     link = finding.link
     return link is not None and link.state is State.EXPLAINED and link.actor != ""
 
@@ -71,7 +71,7 @@ def status_of(finding: Finding) -> str:
 
 
 def revert_command(finding: Finding) -> str:
-    """Return what makes *finding* go away, as far as it is known how."""
+    """Return how to resolve *finding*, as far as that is known."""
     field = _drifted_field_of(finding)
     if field is None:
         return ""

@@ -1,26 +1,15 @@
-"""A field that the owner's engine has been told to leave alone.
+"""Class rules for differences that no person made.
 
-Replicas that an autoscaler sets while Git declares a number.
-
-A certificate authority that a controller writes into webhooks, definitions and API services.
-
-A field that the policy gives to somebody other than Git.
-
-A field that the API server fills in by itself, and that another program prints all the same.
-
-A container or volume that a mutating webhook put into a pod's template.
-
-A difference that nobody made by hand: Git moved on and the reconciler has not, or not yet.
-
-The owner's own manager still holds the live value. While the rollout of what was applied last is
-not finished, the next step may only be waiting for it.
-
-A difference in an object without an owner, made by whoever deploys it as a whole.
-
-No engine follows Git there: that somebody applied something else, and that nobody has applied what
-Git says by now, look the same.
-
-A difference that another program told, without telling who made it.
+- a field that the owner's engine is configured to ignore;
+- replicas that an autoscaler sets while Git declares a number;
+- a certificate authority that a controller writes into webhooks, definitions and API services;
+- a field that the policy delegates;
+- a field that the API server sets by default, reported by another program;
+- a container or volume that a mutating webhook added to a pod template;
+- a field that the owner's manager still holds: the reconciler does not follow Git, or not yet.
+  While the last rollout is not finished, the next step may only wait for it;
+- a field of an object without an owner. No engine follows Git there, so a direct change and a
+  missing deployment cannot be distinguished.
 """
 
 import shlex
@@ -170,7 +159,7 @@ def delegate_of(finding: Finding, policy: Policy) -> Delegate | None:
 
 
 def _is_named(manager: str, delegate: Delegate) -> bool:
-    """Tell whether *manager* is the delegate's, or the name of its account.
+    """Return whether *manager* is the delegate's, or the name of its account.
 
     A program that names no manager is recorded by its own name.
     """

@@ -1,12 +1,7 @@
-"""An object that somebody made by hand where Git should have, and that its owner never applied.
+"""Class rules for whole objects.
 
-An object that is still live although Git no longer declares it.
-
-A declared object that somebody is deleting.
-
-An object that Git declares and the cluster lacks.
-
-A reconciler that does not follow Git: suspended, failing, or behind.
+An object that was created by hand, one that Git no longer declares, one that is being deleted, one
+that is missing, and a reconciler that does not follow Git: suspended, failing, or behind.
 """
 
 from typing import Final

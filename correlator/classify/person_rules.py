@@ -1,19 +1,13 @@
-"""The trace of `kubectl rollout restart`: an annotation that changes nothing but the pods' age.
+"""Class rules for differences that somebody made.
 
-A field that somebody changed under a break-glass grant: it has to come home one way or other.
-
-A direct write that was let in without a grant, and that still stands, by the ledger.
-
-A difference that records put down to somebody, whatever the field manager is called.
-
-A declared field that is gone: a removal leaves no field manager behind, and so does no apply.
-
-Somebody took it away only if it was there: the owner has applied the very revision that declares
-it, or what was applied last holds it. An owner that does not follow Git may never have applied it.
-
-A field that a person changed or added, with kubectl or a program like it.
-
-A field that some other program changed, which nobody named as its owner. Fits everything.
+- the annotation of `kubectl rollout restart`, which changes only the age of pods;
+- a field that was changed under a break-glass grant, and needs a follow-up;
+- a direct write that was allowed without a grant and is still live, by the ledger;
+- a difference that records attribute to somebody, whatever the field manager is called;
+- a declared field that was removed. A removal leaves no field manager, like a missing apply. So it
+  counts only if the owner has applied the revision that declares it, or applied the field last;
+- a field that a person changed or added, with kubectl or a similar program;
+- a field that an unknown program changed. This rule matches everything.
 """
 
 import shlex

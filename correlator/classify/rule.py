@@ -24,7 +24,7 @@ class Following:
     """The revision that it applied last; empty where that is not known."""
 
     def has_applied(self, revision: str) -> bool | None:
-        """Tell whether *revision*, a commit, is what it applied last; nothing if nobody knows."""
+        """Return whether *revision*, a commit, is what it applied last; nothing if nobody knows."""
         commit = revision.removesuffix("-dirty")
         # A chart's version, or an image's digest, cannot be compared with a commit.
         named = next((each for each in _HEX.findall(self.applied) if len(each) == len(commit)), "")
@@ -51,7 +51,7 @@ class Scene:
     """When each break-glass grant ends that is open."""
 
     following: Mapping[Owner, Following] = field(default_factory=dict)
-    """How far the reconcilers of what was looked at follow Git."""
+    """How far the reconcilers of what was inspected follow Git."""
 
     def following_of(self, finding: Finding) -> Following:
         """Return how far the owner of *finding* follows Git, as far as that is known.

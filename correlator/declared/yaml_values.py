@@ -27,7 +27,7 @@ _BASED: Final = re.compile(r"([-+]?)0(?:([xob])([0-9a-fA-F_]+)|([0-7_]+))")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _TOO_LARGE: Final = 2**64
 _LONGEST_NUMBER: Final = 100
-"""More digits are not read one by one: Python takes its time for thousands, and then refuses."""
+"""More digits are not read one by one: Python takes its time for thousands, and then fails."""
 _BASES: Final = {"x": 16, "o": 8, "b": 2}
 _TAGS: Final[dict[str, Callable[[str], Any]]] = {
     "tag:yaml.org,2002:str": str,

@@ -76,8 +76,8 @@ def managers_for(owner: Owner | None, policy: Policy) -> Managers:
     return Managers(drift_of(owner.engine).field_managers | named)
 
 
-def keepers_for(owner: Owner | None, policy: Policy) -> frozenset[str]:
-    """Return the names under which *owner* writes, whom a grant makes keep what it holds."""
+def appliers_for(owner: Owner | None, policy: Policy) -> frozenset[str]:
+    """Return the field managers of *owner*, which a grant forces to keep held fields."""
     return managers_for(owner, policy).appliers or frozenset()
 
 

@@ -101,7 +101,7 @@ class _Assembly:
         grants = self._grants(min(self.period.before, self.period.until - GRANTS_SINCE))
         episodes = self._episodes(history)
         if not has_live:
-            self.unknown.append("What is live was not looked at (--no-live).")
+            self.unknown.append("Live state was not inspected (--no-live).")
         findings = self._findings() if has_live else None
         ignores = self._ignores(findings) if findings is not None and self.evidence.git else []
         teams = self._teams(attempts, findings or ()) if has_live else {}
@@ -138,7 +138,7 @@ class _Assembly:
         """Return what differs from Git now; without Git, which direct writes are still live."""
         if self.evidence.git is None:
             what = "Additions, missing objects and candidates for pruning"
-            self.unknown.append(f"{what}: without --git, only recorded writes were looked at.")
+            self.unknown.append(f"{what}: without --git, only recorded writes were inspected.")
         sources = recorded_sources(self.evidence, self.scope)
         inspection = inspect(self.evidence, sources, self.scope, self.period.until)
         try:

@@ -61,7 +61,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvidence:
-    """What is known beside the records, of both periods; none is what nobody looked at."""
+    """What is known beside the records, of both periods; none is what was not inspected."""
 
     grants: Sequence[Grant] = ()
     findings: Sequence[Finding] | None = None
@@ -175,19 +175,19 @@ def _summarize_applications(
     now, before = (
         Counter(each.app for each in _admitted_writes(some)) for some in (lately, earlier)
     )
-    refused = Counter(each.app for each in _denied_writes(lately))
+    denied = Counter(each.app for each in _denied_writes(lately))
     findings = [each for each in seen.findings or () if not _is_ignored(each)]
     drifted = Counter(_app_of(each) for each in findings)
     unexplained = Counter(_app_of(each) for each in findings if _is_unexplained(each))
     told = {each.app: each.team for each in seen.episodes or () if each.team}
     teams = {**seen.teams, **told}
-    names = {*now, *before, *refused, *drifted}
-    for name in sorted(names, key=lambda app: (-now[app] - refused[app] - drifted[app], app)):
+    names = {*now, *before, *denied, *drifted}
+    for name in sorted(names, key=lambda app: (-now[app] - denied[app] - drifted[app], app)):
         yield Application(
             name=name,
             team=teams.get(name, ""),
             writes=Count(now=now[name], before=before[name]),
-            refused=refused[name],
+            refused=denied[name],
             drifted=None if seen.findings is None else drifted[name],
             unexplained=None if seen.findings is None else unexplained[name],
         )
@@ -198,7 +198,7 @@ def _app_of(finding: Finding) -> str:
 
 
 def _overdue_of(grant: Grant) -> Overdue:
-    owed = [each for each in grant.fields if each.needs_follow_up is Answer.YES]
+    open_fields = [each for each in grant.fields if each.needs_follow_up is Answer.YES]
     return Overdue(
         cluster=grant.cluster,
         grantee=grant.grantee,
@@ -206,7 +206,7 @@ def _overdue_of(grant: Grant) -> Overdue:
         ticket=grant.ticket,
         reason=grant.reason,
         ended=grant.end,
-        fields=tuple(_field_name_of(each) for each in owed),
+        fields=tuple(_field_name_of(each) for each in open_fields),
     )
 
 

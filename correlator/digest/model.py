@@ -19,7 +19,7 @@ class Count(_Part, frozen=True, kw_only=True):
 
 
 class Repeated(_Part, frozen=True, kw_only=True):
-    """A field that was changed again and again."""
+    """A field that was changed repeatedly."""
 
     cluster: str
     subject: str

@@ -18,5 +18,5 @@ def row_of(observed: ObservedFinding) -> list[str]:
 
 
 def observed_of(row: Any) -> ObservedFinding:  # noqa: ANN401 - a row, as a database gives it
-    """Return the sighting that `row_of` made a row of."""
+    """Return the observed finding that `row_of` made a row of."""
     return ObservedFinding(**dict(zip(COLUMNS, row, strict=True)))

@@ -154,7 +154,7 @@ def advance(
 ) -> Changes:
     """Return what a pass adds; an unseen episode that is *doubted* stays open.
 
-    Of several sightings of one finding the first counts.
+    If one finding was observed several times, the first counts.
     """
     found = {each.identity: each for each in reversed([*seen])}
     unchanged, updated, gone = [], [], []

@@ -49,7 +49,7 @@ class ClusterNotNamed(Exception):
 
 
 class LiveUnavailable(Exception):
-    """Live state cannot be read at all; *place* says which."""
+    """Live state cannot be read at all; *place* names it."""
 
     def __init__(self, place: str, why: str) -> None:
         super().__init__(why)
@@ -112,11 +112,11 @@ class Evidence:
     connect: Callable[[], ApiServer] | None = None
     is_ledger_required: bool = True
     live_scope: Scope = Scope()  # noqa: RUF009 - frozen
-    """The part of live state that objects are looked up in."""
+    """The part of live state that objects are read from."""
     unopened: tuple[Incomplete, ...] = ()
     """What was named and cannot be opened."""
     unread: dict[Ref, str] = field(default_factory=dict)
-    """Objects that were looked up and cannot be read, each with the reason."""
+    """Objects that were needed and cannot be read, each with the reason."""
     _server: ApiServer | None = None
     _live: dict[Scope, RememberedLive] = field(default_factory=dict)
     _live_failure: LiveUnavailable | None = None
@@ -195,7 +195,7 @@ class Evidence:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What the ledger itself, and the audit log, say about the limits of the records."""
+        """The limits of the records, by the ledger itself and the audit log."""
         if self.ledger is None:
             return self.witnessed
         known = knowledge_of(self.ledger, self.cluster)
@@ -231,14 +231,14 @@ class Evidence:
         return None if self.git is None else lookup_in(self.manifests(self.git))
 
     def field_states(self) -> LiveCheck:
-        """Return what tells whether a recorded change is still live, and whether Git has it.
+        """Return the check whether a recorded change is still live, and whether Git has it.
 
         Raises `DeclaredUnreadable`.
         """
         return replace(self.live_states(), declared=self.declared_lookup())
 
     def live_states(self) -> LiveCheck:
-        """Return what tells whether a recorded change is still live, whatever Git declares."""
+        """Return the check whether a recorded change is still live, whatever Git declares."""
         return LiveCheck(self.look_up if self.has_live else _look_nowhere, None, self.masks)
 
     @property
@@ -248,7 +248,7 @@ class Evidence:
 
     @property
     def incomplete(self) -> tuple[Incomplete, ...]:
-        """What was looked up, or was to be opened, and could not be read so far."""
+        """What was needed and could not be read or opened so far."""
         failure = self._live_failure
         lost = [Incomplete(failure.place, str(failure))] if failure is not None else []
         unread = (Incomplete(f"{ref} could not be read", why) for ref, why in self.unread.items())

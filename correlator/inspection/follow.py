@@ -1,8 +1,8 @@
 """Passes one after another, each at the cost of what changed since.
 
-The first pass lists; from then on a watch of each declared kind tells what to look at again. A
+The first pass lists; from then on a watch of each declared kind gives what to inspect again. A
 watch that loses its place, or a change in Git, means a full pass, and so does the passing of time:
-orphans are only looked for then.
+orphans are only searched then.
 """
 
 import threading
@@ -22,9 +22,9 @@ from correlator.live.source import Kind, KindUnavailable
 from glasswarden.cluster.client import ApiServer, ApiServerError
 
 FULL_SECONDS: Final = 300.0
-"""After so long everything is looked at again."""
+"""After so long everything is inspected again."""
 REST_SECONDS: Final = 30.0
-"""Before that, a watch that was lost is no reason to look at everything again."""
+"""Before that, a watch that was lost is no reason to inspect everything again."""
 WATCH_SECONDS: Final = 60
 """How long one request of a watch lasts; so long lives one that is no longer needed."""
 
@@ -58,7 +58,7 @@ class Follower:
         """The grants that were open when the last result was judged."""
         self._full_at = 0.0
         self._is_lost = False
-        """Whether something may have changed that no watch told."""
+        """Whether something may have changed that no watch delivered."""
 
     def run(self, scene: Scene, linker: Linking = leave_unlinked) -> Result:
         """Return what a pass finds now.
@@ -91,7 +91,7 @@ class Follower:
         return time.monotonic() - self._full_at < limit and print_ == self._seen
 
     def _took_changes(self) -> bool:
-        """Look at what changed; tell whether anything did."""
+        """Inspect what changed; return whether anything did."""
         changed = False
         for kind, watch in self._watches.items():
             for event in watch.events():
@@ -102,7 +102,7 @@ class Follower:
         return changed
 
     def _lose(self) -> None:
-        """Have everything looked at again, soon: no watch will tell that it is time."""
+        """Have everything inspected again soon: no watch will trigger it."""
         if not self._is_lost:
             self._is_lost = True
             timer = threading.Timer(REST_SECONDS, self._on_change)
@@ -117,7 +117,7 @@ class Follower:
         return True
 
     def _scan_and_watch(self, print_: object) -> Scan:
-        """Look at everything, and watch it from then on."""
+        """Inspect everything, and watch it from then on."""
         self.close()
         # Should this pass fail, nothing of an earlier one may stand for it.
         self._scan = self._result = None
@@ -135,7 +135,7 @@ class Follower:
 
 
 class _WatchStart(NamedTuple):
-    """Where a watch begins, and what counts of all that it is told."""
+    """Where a watch begins, and which of its events count."""
 
     url: str
     version: str

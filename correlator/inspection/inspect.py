@@ -96,7 +96,7 @@ class Pass:
     def conclude(self, reported: Result) -> Result:
         """Return what another source than Git reported, except where Git explains it better.
 
-        Without live state, which nobody needed so far, only records and policy are gone by.
+        Without live state, which nobody needed so far, only records and policy are used.
         """
         findings = list(self.scope.select_objects(reported).findings)
         for scan in self.scans:
@@ -191,7 +191,7 @@ def _combine(read: Sequence[tuple[Source, Result]]) -> Result:
 
 
 def _summarize_titles(titles: tuple[str, ...]) -> str:
-    # A comparison with Git looks for everything that the others look for.
+    # A comparison with Git finds everything that the others find.
     return (
         Result().looked_for
         if not titles or titles[0] == Result().looked_for

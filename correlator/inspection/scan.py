@@ -79,7 +79,7 @@ class Scan:
     _objects: int = 0
 
     def run(self) -> None:
-        """Look at everything once."""
+        """Inspect everything once."""
         self.incomplete = list(self.manifests.incomplete)
         self._index()
         self._reconcilers = read_reconcilers(self.live)
@@ -131,7 +131,7 @@ class Scan:
         key = ref.namespace, ref.name
         known = self.found.get((ref.group, ref.kind, key))
         if known is None:
-            # What its application no longer declares is rightly gone.
+            # What its application no longer declares is rightly deleted.
             is_ours = finding.owner in self._owners and not self.manifests.incomplete
             return None if finding.is_missing_object and is_ours else finding
         if finding.field == ROOT or any(are_nested(each.field, finding.field) for each in known):
@@ -201,7 +201,7 @@ class Scan:
         return leaves_alone(declared.manifest, finding.owner) if declared else ""
 
     def _is_schema_default(self, kind: Kind, finding: Finding) -> bool:
-        """Return whether an addition to a custom resource says what its schema says anyway."""
+        """Return whether an addition to a custom resource is only a default of its schema."""
         if finding.declared is not ABSENT or shape_of(finding.ref).typed:
             return False
         default = self.live.default_at(kind, finding.field)
@@ -301,7 +301,7 @@ class Scan:
 
     @property
     def owners(self) -> frozenset[Owner]:
-        """The owners whose reconcilers say something about what is declared.
+        """The owners whose reconcilers have a status about what is declared.
 
         Where nothing of it is live there are no marks to go by: it may be anybody's who has not
         applied anything yet.

@@ -207,7 +207,7 @@ def argocd_api_source(
 
 
 def imported_source(name: str, form: str, read_text: Callable[[], str]) -> ReportedSource:
-    """Return what a file of another program says, in one of the `IMPORTS`."""
+    """Return the findings in a file of another program, in one of the `IMPORTS`."""
     return ReportedSource(name, lambda _: IMPORTS[form](read_text(), form))
 
 

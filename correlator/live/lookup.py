@@ -26,7 +26,7 @@ class LiveObjects:
                 self._served = served_by(self._server)
             resource = self._served.resources.get((ref.group, ref.version, ref.kind))
             if resource is None:
-                # Its kind may be gone, with all of its objects, or its server away.
+                # Its kind may be deleted, with all of its objects, or its server unavailable.
                 raise NotKnown(str(ref))
             return self._server.get(resource.url(ref.namespace, ref.name))
         except NotFound:

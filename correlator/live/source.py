@@ -23,7 +23,7 @@ class Kind(NamedTuple):
 
 
 class KindUnavailable(Exception):
-    """Objects of a kind cannot be looked at; the message says why."""
+    """Objects of a kind cannot be read; the message has the reason."""
 
     def __init__(self, what: Kind | str, why: str) -> None:
         super().__init__(f"{what}: {why}")
@@ -32,7 +32,7 @@ class KindUnavailable(Exception):
 
 
 class NamespacesUnavailable(KindUnavailable):
-    """Not all namespaces can be looked at: all objects of the others were yielded."""
+    """Not all namespaces can be read: all objects of the others were yielded."""
 
     def __init__(self, kind: Kind, namespaces: frozenset[str], why: str) -> None:
         """Tell that *namespaces* were not seen of those that matter, and others neither."""

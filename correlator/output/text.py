@@ -30,9 +30,9 @@ def columns_of(text: str) -> int:
 
 
 def render_no_findings(result: Result) -> str:
-    """Return that there are no findings, in words that claim no more than was looked at."""
+    """Return that there are no findings, in words that claim no more than was inspected."""
     nothing = f"No {result.looked_for}"
-    return f"{nothing} in what could be looked at" if result.incomplete else nothing
+    return f"{nothing} in what could be inspected" if result.incomplete else nothing
 
 
 def render_object(finding: Finding) -> str:

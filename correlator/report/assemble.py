@@ -52,10 +52,10 @@ class _Assembly:
 
     def report(self, integrity: Integrity) -> Report:
         """Return the report."""
-        attempts, circle = self._attempts()
-        self._look_up_first(attempts, circle)
-        around = replace(self._surroundings(attempts, circle), integrity=integrity)
-        report = compose_report(circle.scope, attempts, around, self.now)
+        attempts, report_scope = self._attempts()
+        self._look_up_first(attempts, report_scope)
+        around = replace(self._surroundings(attempts, report_scope), integrity=integrity)
+        report = compose_report(report_scope.scope, attempts, around, self.now)
         lines = (f"{each.what}: {each.why}" for each in self._find_unchecked())
         return msgspec.structs.replace(report, incomplete=tuple(dict.fromkeys(lines)))
 
@@ -76,16 +76,16 @@ class _Assembly:
         too.
         """
         own = self.evidence.attempts(self.question)
-        circle = report_scope_of(scope_of(self.question), own)
+        report_scope = report_scope_of(scope_of(self.question), own)
         if not self.question.ticket:
-            return own, circle
-        every = {each.id: each for each in (*own, *self._find_denied(circle))}
-        return sorted(every.values(), key=lambda each: (each.time, each.id)), circle
+            return own, report_scope
+        every = {each.id: each for each in (*own, *self._find_denied(report_scope))}
+        return sorted(every.values(), key=lambda each: (each.time, each.id)), report_scope
 
-    def _find_denied(self, circle: ReportScope) -> Iterable[Attempt]:
-        places = sorted(circle.objects)
+    def _find_denied(self, report_scope: ReportScope) -> Iterable[Attempt]:
+        places = sorted(report_scope.objects)
         if len(places) > MOST_OBJECTS:
-            what = f"attempts refused on {len(places) - MOST_OBJECTS} more objects"
+            what = f"attempts denied on {len(places) - MOST_OBJECTS} more objects"
             self.incomplete.append(Incomplete(what, "too many to ask for"))
         for place in places[:MOST_OBJECTS]:
             question = Question(
@@ -93,31 +93,33 @@ class _Assembly:
                 **place._asdict(),
                 actor=self.question.actor,
                 verdict="deny",
-                since=circle.begin,
-                until=circle.end,
+                since=report_scope.begin,
+                until=report_scope.end,
                 limit=self.question.limit,
             )
             if self.evidence.ledger is not None:
                 yield from find_attempts(self.evidence.ledger, question)
 
-    def _scope(self, circle: ReportScope) -> InspectionScope:
-        return InspectionScope(circle.scope.app, circle.scope.namespace, home=circle.namespace)
+    def _scope(self, report_scope: ReportScope) -> InspectionScope:
+        return InspectionScope(
+            report_scope.scope.app, report_scope.scope.namespace, home=report_scope.namespace
+        )
 
-    def _look_up_first(self, attempts: Iterable[Attempt], circle: ReportScope) -> None:
+    def _look_up_first(self, attempts: Iterable[Attempt], report_scope: ReportScope) -> None:
         """Read the objects of the writes before anything is compared: each has one state then."""
         if not self.evidence.has_live:
             return
-        self.evidence.live_scope = self._scope(circle).live
+        self.evidence.live_scope = self._scope(report_scope).live
         for ref in dict.fromkeys(ref_of_attempt(each) for each in attempts if _is_written(each)):
             with suppress(NotKnown):
                 self.evidence.look_up(ref)
 
-    def _surroundings(self, attempts: list[Attempt], circle: ReportScope) -> ReportContext:
+    def _surroundings(self, attempts: list[Attempt], report_scope: ReportScope) -> ReportContext:
         evidence = self.evidence
         around = ReportContext(
             check_field=evidence.field_states(),
             open_grants=self._open_grants(attempts),
-            unexplained=self._find_unexplained(circle),
+            unexplained=self._find_unexplained(report_scope),
         )
         if evidence.git is not None and not evidence.git.address.is_remote:
             path = ("--path", evidence.git.path) if evidence.git.path else ()
@@ -129,7 +131,7 @@ class _Assembly:
             around,
             witnesses=evidence.audit.index.witnesses,
             unrecorded=unrecorded_in(
-                evidence.audit.watch.observed_writes, circle, evidence.cluster
+                evidence.audit.watch.observed_writes, report_scope, evidence.cluster
             ),
         )
 
@@ -142,12 +144,12 @@ class _Assembly:
             if isinstance(record.entry, Attempt)
         )
 
-    def _find_unexplained(self, circle: ReportScope) -> tuple[Unexplained, ...] | None:
+    def _find_unexplained(self, report_scope: ReportScope) -> tuple[Unexplained, ...] | None:
         """Return what differs from Git without a record; none where nothing was compared."""
         if reason := self._why_not_compared():
             self.incomplete.append(Incomplete(_COMPARISON, reason))
             return None
-        scope = self._scope(circle)
+        scope = self._scope(report_scope)
         sources = recorded_sources(self.evidence, scope)
         inspection = inspect(self.evidence, sources, scope, self.now)
         try:
@@ -156,7 +158,7 @@ class _Assembly:
             self.incomplete.append(Incomplete(_COMPARISON, str(error)))
             return None
         self.incomplete += inspection.result.incomplete
-        return unexplained_in(inspection.result.findings, circle, self.evidence.cluster)
+        return unexplained_in(inspection.result.findings, report_scope, self.evidence.cluster)
 
     def _why_not_compared(self) -> str:
         if self.evidence.git is None:

@@ -1,6 +1,6 @@
 """The report as one HTML file: no script, no external resource, printable, light and dark.
 
-Its timeline has a lane for each person, a mark for each write and a bar for each grant.
+Its timeline has a row for each person, a mark for each write and a bar for each grant.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,16 @@ from correlator.still_live import Answer
 from glasswarden.terminal import escape_unprintable
 
 WIDTH: Final = 920
-LANE: Final = 38
+ROW_HEIGHT: Final = 38
 LEFT: Final = 150
 RIGHT: Final = 20
 TOP: Final = 8
 AXIS: Final = 30
 APART: Final = 22.0
-"""Between two marks of one lane, so that each can be seen: moved by no more than needed."""
+"""Between two marks of one row, so that each can be seen: moved by no more than needed."""
 
-MOST_LANES: Final = 12
-"""The limit on lanes; further people share the last one."""
+MOST_ROW_HEIGHTS: Final = 12
+"""The limit on rows; further people share the last one."""
 
 MOST_NUMBERS: Final = 99
 """The limit on numbered writes; with more, the numbers would not fit."""
@@ -76,7 +76,7 @@ class Timeline:
     """The positions of everything on the timeline; the page draws it."""
 
     height: int
-    lanes: tuple[TimelineRow, ...]
+    rows: tuple[TimelineRow, ...]
     marks: tuple[Mark, ...]
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
@@ -96,12 +96,12 @@ def timeline_of(report: Report) -> Timeline | None:
     if not happened:
         return None
     names = _row_names_of(happened)
-    lanes = {name: TOP + LANE * (index + 0.5) for index, name in enumerate(names)}
-    heights = [lanes.get(each.actor, lanes[names[-1]]) for each in happened]
+    rows = {name: TOP + ROW_HEIGHT * (index + 0.5) for index, name in enumerate(names)}
+    heights = [rows.get(each.actor, rows[names[-1]]) for each in happened]
     axis = _Axis(happened[0].time, happened[-1].time)
     return Timeline(
-        height=TOP + LANE * len(names) + AXIS,
-        lanes=tuple(TimelineRow(y, name) for name, y in lanes.items()),
+        height=TOP + ROW_HEIGHT * len(names) + AXIS,
+        rows=tuple(TimelineRow(y, name) for name, y in rows.items()),
         marks=tuple(_draw_marks(happened, heights, axis)),
         bars=tuple(_draw_bars(happened, heights, axis)),
         ticks=tuple(_draw_ticks(axis)),
@@ -124,17 +124,17 @@ class _Axis:
 
 def _row_names_of(happened: Sequence[Write | Seen]) -> list[str]:
     people = list(dict.fromkeys(each.actor for each in happened))
-    if len(people) <= MOST_LANES:
+    if len(people) <= MOST_ROW_HEIGHTS:
         return people
-    return [*people[: MOST_LANES - 1], f"{len(people) - MOST_LANES + 1} others"]
+    return [*people[: MOST_ROW_HEIGHTS - 1], f"{len(people) - MOST_ROW_HEIGHTS + 1} others"]
 
 
 def _draw_marks(
     happened: Sequence[Write | Seen], heights: Sequence[float], axis: _Axis
 ) -> Iterator[Mark]:
     places = [axis.x_of(each.time) for each in happened]
-    for lane in set(heights):
-        indexes = [index for index, height in enumerate(heights) if height == lane]
+    for row in set(heights):
+        indexes = [index for index, height in enumerate(heights) if height == row]
         for index, place in zip(indexes, spread_apart([places[i] for i in indexes]), strict=True):
             places[index] = place
     for each, x, y in zip(happened, places, heights, strict=True):

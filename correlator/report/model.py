@@ -108,7 +108,7 @@ class Write(_Part, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_lost(self) -> bool:
-        """Whether it was let in, and never stored."""
+        """Whether it was allowed, and never stored."""
         return not self.is_denied and self.stored is Answer.NO
 
     @property
@@ -187,12 +187,12 @@ class Report(_Part, frozen=True, kw_only=True):
 
     @property
     def admitted(self) -> tuple[Write, ...]:
-        """The writes that were let in."""
+        """The writes that were allowed."""
         return tuple(write for write in self.writes if not write.is_denied)
 
     @property
     def changing(self) -> tuple[Write, ...]:
-        """The writes that were let in and were to change something."""
+        """The writes that were allowed and were to change something."""
         return tuple(write for write in self.admitted if write.is_change)
 
     @property

@@ -1,13 +1,11 @@
-"""Old episodes are forgotten: the database does not grow without bound.
+"""The duties of the replica that leads: what it does after each pass.
 
-How grants stand is shown to Prometheus, and told on the object when one is over.
+It deletes old episodes, so that the database does not grow without bound. It publishes the state of
+grants to Prometheus, and the end of a grant as an Event on the object. It notifies people, as the
+notifications file configures.
 
-People are told what concerns them, as the notifications file says.
-
-What is done after each pass, by the replica that leads.
-
-To add a duty: one file with a function that takes the `Tools` and returns what is called after
-each pass, and its line in `DUTIES`. A duty that raises costs itself only; it is logged and counted.
+To add a duty: a function that takes the `Tools` and returns what is called after each pass, and its
+line in `DUTIES`. A duty that raises is logged and counted, and does not stop the others.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,13 +44,13 @@ from glasswarden.reloaded import Reloaded
 
 FORGET_EVERY: Final = timedelta(hours=1)
 MOST: Final = 100_000
-"""Episodes that are kept after they are gone, whatever their age: a field that flaps makes many."""
+"""Resolved episodes that are kept at most, whatever their age: a field that flaps makes many."""
 
 log = structlog.get_logger()
 
 
 def new_forget(tools: Tools) -> Callable[[Passed], None]:
-    """Return what forgets, once in a while."""
+    """Return the duty that deletes old episodes, once an hour."""
     last: datetime | None = None
 
     def forget(passed: Passed) -> None:
@@ -61,7 +59,7 @@ def new_forget(tools: Tools) -> Callable[[Passed], None]:
             return
         before = passed.now - tools.settings.retention
         if forgotten := tools.history.forget(passed.term, before, MOST):
-            log.info("episodes forgotten", episodes=forgotten)
+            log.info("episodes deleted", episodes=forgotten)
         last = passed.now
 
     return forget
@@ -69,15 +67,14 @@ def new_forget(tools: Tools) -> Callable[[Passed], None]:
 
 GRANTS_EVERY: Final = timedelta(seconds=30)
 GRANTS_LOOK_BACK: Final = timedelta(days=30)
-"""Grants that nothing happened to for longer are not looked at; `glasswarden grants` does the same.
-"""
+"""Grants without a record for longer are not inspected; `glasswarden grants` does the same."""
 
 CONTROLLER: Final = "glasswarden.io/correlator"
 
 
 def new_grants(tools: Tools) -> Callable[[Passed], None]:
-    """Return what looks after grants, once in a while."""
-    owed, git = FollowUps(), [tools.repository_of(each) for each in tools.settings.sources]
+    """Return the duty that inspects grants, every 30 seconds."""
+    follow_ups, git = FollowUps(), [tools.repository_of(each) for each in tools.settings.sources]
     expiries = Expiries(tools.server, Reporter(CONTROLLER, tools.settings.identity or "correlator"))
     last: datetime | None = None
 
@@ -89,8 +86,8 @@ def new_grants(tools: Tools) -> Callable[[Passed], None]:
         story = grant_attempts_since(tools.ledger, passed.now - GRANTS_LOOK_BACK, passed.cluster)
         for each in git:
             each.expire()
-        looked = new_field_check(LiveObjects(tools.server), declared_by(git), tools.masks)
-        found = owed.check(story, looked, passed.now)
+        check = new_field_check(LiveObjects(tools.server), declared_by(git), tools.masks)
+        found = follow_ups.check(story, check, passed.now)
         metrics.show_grants(count_by_state(found, passed.now))
         expiries.publish(find_expired(found, passed.now), passed.now)
 
@@ -98,7 +95,7 @@ def new_grants(tools: Tools) -> Callable[[Passed], None]:
 
 
 class Expiries:
-    """Tells once of each grant that it is over; what another replica told is told."""
+    """Publishes the end of each grant once, also among several replicas."""
 
     def __init__(self, server: ApiServer, reporter: Reporter) -> None:
         self._server = server
@@ -120,13 +117,13 @@ class Expiries:
         except Conflict:
             return True
         except ApiServerError as error:
-            log.warning("expiry not told", object=grant.subject, reason=str(error))
+            log.warning("expiry not published", object=grant.subject, reason=str(error))
             return False
         return True
 
 
 def new_field_check(live: Lookup, declared: Lookup, masks: Masks | None) -> FieldCheck:
-    """Return what looks into Git only where a change is still live: reading it takes long."""
+    """Return a check that reads Git only if a change is still live: reading it takes long."""
     in_cluster, in_git_too = LiveCheck(live, None, masks), LiveCheck(live, declared, masks)
 
     def check_field(attempt: Attempt, change: ChangedField) -> FieldState:
@@ -137,7 +134,7 @@ def new_field_check(live: Lookup, declared: Lookup, masks: Masks | None) -> Fiel
 
 
 def declared_by(repositories: Sequence[Lookup]) -> Lookup:
-    """Return a look into all of *repositories*.
+    """Return a lookup in all of *repositories*.
 
     While one of them cannot be read, what none of the others declares is not known.
     """
@@ -160,8 +157,8 @@ def declared_by(repositories: Sequence[Lookup]) -> Lookup:
 
 
 NOTIFY_LOOK_BACK: Final = timedelta(minutes=2)
-"""What happened shortly before the first pass is told too: a leader that ends tells no more. It may
-be told twice then; better than never."""
+"""What happened shortly before the first pass is notified too, as the leader before may have missed
+it. A repeated message is better than none."""
 
 CONFIGURATIONS: Final = tuple(
     f"/apis/admissionregistration.k8s.io/v1/{resource}/glasswarden"
@@ -170,7 +167,7 @@ CONFIGURATIONS: Final = tuple(
 
 
 def new_notify(tools: Tools) -> Callable[[Passed], None]:
-    """Return what tells people; nobody is told where no file says whom."""
+    """Return the duty that notifies people; without a file it notifies nobody."""
     file = tools.settings.notifications
     return (lambda _: None) if file is None else _Notify(tools, file)
 
@@ -215,27 +212,27 @@ class _Notify:
             self._notifier.follow(document)
 
     def _events(self, news: EventFeed, passed: Passed) -> Iterator[Event]:
-        standing = _state_in_pass(passed)
-        yield from news.read_ledger(self.tools.ledger, passed.cluster, standing, passed.now)
+        state = _state_in_pass(passed)
+        yield from news.read_ledger(self.tools.ledger, passed.cluster, state, passed.now)
         found = ((each.finding, each.team) for each in passed.found)
         yield from events_of_findings(found, passed.cluster, passed.now)
         yield from news.compare_configurations(self._configurations(), passed.cluster, passed.now)
 
     def _configurations(self) -> Configurations:
-        """Return our webhook configurations; nothing where we may not, or cannot, look."""
+        """Return our webhook configurations; nothing where they cannot be read."""
         try:
             return {path: self.tools.server.get_or_none(path) for path in CONFIGURATIONS}
         except ApiServerError as error:
-            log.info("webhook configurations not looked at", reason=str(error))
+            log.info("webhook configurations not read", reason=str(error))
             return {}
 
 
 def _state_in_pass(passed: Passed) -> Callable[[Attempt, ChangedField], FieldState]:
-    """Return what tells whether a change is still live: this pass has just looked."""
-    owed = {each.last.record for each in passed.open if each.last.record}
+    """Return a check whether a change is still live, from the findings of this pass."""
+    live = {each.last.record for each in passed.open if each.last.record}
 
     def check_field(attempt: Attempt, _: ChangedField) -> FieldState:
-        return FieldState(Answer.YES if attempt.id in owed else Answer.NO)
+        return FieldState(Answer.YES if attempt.id in live else Answer.NO)
 
     return check_field
 

@@ -1,4 +1,4 @@
-"""What the correlator tells Prometheus. One process: no figures to share.
+"""The metrics of the correlator, which is a single process.
 
 No label grows without bound: sources are named in a file, applications and objects nowhere.
 """
@@ -23,7 +23,7 @@ LEADER: Final = Gauge(
 )
 PASSES: Final = Counter(
     "glasswarden_correlator_passes_total",
-    "Passes, by how they ended",
+    "Passes, by outcome",
     ["outcome"],
     registry=REGISTRY,
 )
@@ -41,24 +41,24 @@ SOURCE_FAILURES: Final = Counter(
 )
 DUTY_FAILURES: Final = Counter(
     "glasswarden_correlator_duty_failures_total",
-    "Times that something to be done after a pass failed",
+    "Failures of duties, which run after each pass",
     ["duty"],
     registry=REGISTRY,
 )
 NOTIFICATIONS: Final = Counter(
     "glasswarden_notifications_total",
-    "Messages to people, by whom they were for and what became of them",
+    "Messages to people, by target and outcome",
     ["target", "outcome"],
     registry=REGISTRY,
 )
 AUDIT_EVENT: Final = Gauge(
     "glasswarden_audit_event_timestamp_seconds",
-    "When the youngest event of the audit log happened",
+    "Time of the newest event of the audit log",
     registry=REGISTRY,
 )
 AUDIT_BATCHES: Final = Counter(
     "glasswarden_audit_batches_total",
-    "Batches of audit events that were delivered, by what became of them",
+    "Delivered batches of audit events, by outcome",
     ["outcome"],
     registry=REGISTRY,
 )
@@ -70,11 +70,11 @@ for _outcome in ("kept", "stranger", "malformed", "too-large", "no-tokens", "una
     AUDIT_BATCHES.labels(_outcome)
 
 UNLINKED: Final = "unlinked"
-"""The state of findings that nobody looked for a cause of."""
+"""The state of findings whose cause was not searched."""
 
 
 class _OnlyTheLeaders(Collector):
-    """What only the replica that leads can say; the others say nothing, not even 0."""
+    """Metrics that only the leader exports; the other replicas export nothing, not even 0."""
 
     def __init__(self) -> None:
         self.findings: Mapping[tuple[str, ...], float] = {}
@@ -91,19 +91,19 @@ class _OnlyTheLeaders(Collector):
         )
         yield _gauge(
             "glasswarden_source_read_timestamp_seconds",
-            "When a source was last read; at first, when this replica began to lead",
+            "Time of the last read of a source; at first, when this replica began to lead",
             ("source",),
             {(name,): time for name, time in self.sources.copy().items()},
         )
         yield _gauge(
             "glasswarden_findings_incomplete",
-            "Things that the last pass could not look at",
+            "Things that the last pass could not inspect",
             (),
             {} if self.incomplete is None else {(): self.incomplete},
         )
         yield _gauge(
             "glasswarden_grants",
-            "Grants of the last 30 days, by how they stand",
+            "Grants of the last 30 days, by state",
             ("state",),
             self.grants,
         )
@@ -114,7 +114,7 @@ REGISTRY.register(_LEADERS)
 
 
 def lead(sources: Iterable[str], now: datetime) -> None:
-    """Begin to say what only the leader knows."""
+    """Begin to export the metrics of the leader."""
     LEADER.set(1)
     _LEADERS.sources = dict.fromkeys(sources, now.timestamp())
     for source in _LEADERS.sources:
@@ -122,12 +122,12 @@ def lead(sources: Iterable[str], now: datetime) -> None:
 
 
 def was_read(source: str, now: datetime) -> None:
-    """Say that a source was read at *now*."""
+    """Publish that a source was read at *now*."""
     _LEADERS.sources[source] = now.timestamp()
 
 
 def show(episodes: Iterable[Episode], incomplete: int) -> None:
-    """Say what is open after a pass; what no longer is, is 0 and not nothing."""
+    """Publish the open findings after a pass; series without findings become 0."""
     found: Tally[tuple[str, ...]] = Tally(
         (each.last.class_, each.last.state or UNLINKED) for each in episodes
     )
@@ -135,22 +135,22 @@ def show(episodes: Iterable[Episode], incomplete: int) -> None:
     _LEADERS.incomplete = incomplete
 
 
-def show_grants(figures: Mapping[State, int]) -> None:
-    """Say how many grants stand how."""
-    _LEADERS.grants = {(state,): count for state, count in figures.items()}
+def show_grants(counts: Mapping[State, int]) -> None:
+    """Publish the number of grants in each state."""
+    _LEADERS.grants = {(state,): count for state, count in counts.items()}
 
 
 def stand_by() -> None:
-    """Say nothing about what another replica looks after."""
+    """Stop exporting the metrics of the leader."""
     LEADER.set(0)
     _LEADERS.findings, _LEADERS.sources, _LEADERS.incomplete = {}, {}, None
     _LEADERS.grants = {}
 
 
 def _gauge(
-    name: str, says: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]
+    name: str, help_text: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]
 ) -> Metric:
-    family = GaugeMetricFamily(name, says, labels=labels)
+    family = GaugeMetricFamily(name, help_text, labels=labels)
     for found, value in values.items():
         family.add_metric(found, value)
     return family

@@ -1,7 +1,7 @@
-"""What the service is made of: its settings, the file of sources, and what one pass leaves behind.
+"""The settings of the service, the file of sources, and the result of one pass.
 
-The file of sources says which repositories a cluster is compared with. Each comes with more than
-its address: the path inside, the application and namespace that it is for, and the team to notify.
+The file of sources names the repositories that a cluster is compared with. Each has, besides its
+address, the path inside, its application and namespace, and the team to notify.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ MOST: Final = 100
 
 
 class SourcesUnreadable(Exception):
-    """The file cannot be read, or does not say which sources there are; mend it."""
+    """The file cannot be read, or does not name sources; correct it."""
 
 
 class Declares(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,15 +41,15 @@ class Declares(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     git: Annotated[str, Meta(min_length=1)]
     """DIR or URL, with @REV if need be."""
     path: str = ""
-    """The folder inside: all of an application, or the rest of it looks orphaned."""
+    """The folder inside: all of an application, or the rest of it is found as orphaned."""
     app: str = ""
     """The application; also the name of a Helm release."""
     namespace: str = ""
-    """The only namespace that is looked at; all of them without it."""
+    """The only namespace that is inspected; all of them without it."""
     values: tuple[str, ...] = ()
     """Files with values for a Helm chart."""
     team: str = ""
-    """Who is told what is found."""
+    """Who is notified of findings."""
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -89,7 +89,7 @@ REST: Final = timedelta(seconds=2)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the correlator is told from outside."""
+    """The settings of the correlator, from outside."""
 
     ledger: str
     """Address of the ledger: records are read from it, findings kept in it."""
@@ -104,7 +104,7 @@ class Settings:
     """Folder with the masking keys, to compare hidden values. Without it they cannot be."""
 
     notifications: Path | None = None
-    """File that says who is told what; read again when it changes. Without it nobody is told."""
+    """The file of notifications; read again when it changes. Without it nobody is notified."""
 
     kubeconfig: Path | None = None
     """How to reach the API server from outside the cluster; inside, the service account serves."""
@@ -123,7 +123,7 @@ class Settings:
     often than that."""
 
     retention: timedelta = timedelta(days=400)
-    """What has been gone for so long is forgotten."""
+    """Resolved findings are deleted after so long."""
 
     lease: str = ""
     """NAMESPACE/NAME of the Lease by which one of several replicas leads; none where there is only

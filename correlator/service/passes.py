@@ -1,6 +1,6 @@
 """One pass of the service: an inspection, and its findings as episodes in the history.
 
-Level-triggered: a pass works from what is there now. What a source could not inspect is not gone.
+Level-triggered: a pass uses the current state only. What a source could not inspect stays open.
 """
 
 import json
@@ -20,19 +20,19 @@ from correlator.service.sources import MeasuredSource
 from glasswarden.kube.compare import ABSENT, Value
 
 
-def is_doubted(sighting: ObservedFinding, incomplete: Iterable[Incomplete]) -> bool:
-    """Return whether *sighting* may still hold: something of *incomplete* may hide it."""
-    return any(_hides(each, sighting) for each in incomplete)
+def is_doubted(observed: ObservedFinding, incomplete: Iterable[Incomplete]) -> bool:
+    """Return whether *observed* may still hold: something of *incomplete* may hide it."""
+    return any(_hides(each, observed) for each in incomplete)
 
 
-def _hides(incomplete: Incomplete, sighting: ObservedFinding) -> bool:
-    if incomplete.kinds and sighting.kind not in incomplete.kinds:
+def _hides(incomplete: Incomplete, observed: ObservedFinding) -> bool:
+    if incomplete.kinds and observed.kind not in incomplete.kinds:
         return False
     match incomplete.hides:
         case Hidden.ORPHANS:
-            return sighting.class_ == Class.ORPHAN
+            return observed.class_ == Class.ORPHAN
         case Hidden.ADDITIONS:
-            return not sighting.declared
+            return not observed.declared
         case Hidden.NONE:
             return False
         case Hidden.ANY:
@@ -43,7 +43,7 @@ LONGEST: Final = 4096
 """Characters of a value; of a longer one the beginning is kept."""
 
 
-def sighting_of(finding: Finding, source: str, team: str) -> ObservedFinding:
+def observed_finding_of(finding: Finding, source: str, team: str) -> ObservedFinding:
     """Return *finding* as *source* found it; it was linked and classified before."""
     ref, owner, verdict, link = finding.ref, finding.owner, finding.verdict, finding.link
     fields = {
@@ -102,7 +102,7 @@ class Passes:
         measured = [MeasuredSource(each) for each in self.sources]
         inspection = inspect(evidence, measured, InspectionScope(), now)
         found = tuple(self._findings_in(inspection))
-        seen = [sighting_of(each.finding, each.source, each.team) for each in found]
+        seen = [observed_finding_of(each.finding, each.source, each.team) for each in found]
         is_doubted = partial(is_in_doubt, inspection)
         changes = advance(self.history.open(term.cluster), seen, is_doubted)
         self.history.store(term, changes, now)

@@ -24,7 +24,7 @@ from glasswarden.cluster.lease import Lease
 from glasswarden.policy.policy import DEFAULT, Policy
 
 TURNS: Final = 5
-"""How often a lease is looked at, or renewed, while it lasts."""
+"""How often a lease is read, or renewed, while it lasts."""
 
 log = structlog.get_logger()
 
@@ -38,7 +38,7 @@ class Leadership:
         self._on_gain = on_gain
         self._until = 0.0
         self._seen = 0.0
-        """When the lease was last looked at."""
+        """When the lease was last read."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
 
@@ -162,7 +162,7 @@ class Program:
         return self._leadership is None or self._leadership.is_held
 
     def is_well(self) -> bool:
-        """Tell whether turns still end."""
+        """Return whether turns still end."""
         return time.monotonic() - self._alive < (STUCK + self.interval).total_seconds()
 
     def why_unready(self) -> str:
@@ -172,7 +172,7 @@ class Program:
         if self._done is None:
             return "no pass has ended yet"
         is_recent = time.monotonic() - self._done < 3 * max(self.interval, REST).total_seconds()
-        return "" if is_recent else "no pass has ended well for too long"
+        return "" if is_recent else "no pass has succeeded for too long"
 
     def _pass_on(self) -> None:
         while not self._stop.is_set():

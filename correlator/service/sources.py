@@ -144,7 +144,9 @@ class MeasuredSource:
             metrics.SOURCE_FAILURES.labels(self.name).inc()
             raise
         except Exception as error:
-            log.warning("source broke", source=self.name, reason=str(error), exc_info=True)
+            log.warning(
+                "source failed unexpectedly", source=self.name, reason=str(error), exc_info=True
+            )
             metrics.SOURCE_FAILURES.labels(self.name).inc()
             raise SourceFailed(f"it broke: {type(error).__name__}") from error
         metrics.was_read(self.name, inspection.base.now)

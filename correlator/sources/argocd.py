@@ -1,11 +1,8 @@
-"""Argo CD: what its Applications say about themselves.
+"""Argo CD: the status of its Applications, and its own comparison of their objects.
 
-Their status names objects that differ but no fields, and no time; the fields are the detector's.
-
-Argo CD's own comparison, object by object: what its API calls managed resources.
-
-Each comes as it is live and as it would be after a sync, both normalised: what `ignoreDifferences`
-names is out of both. So every difference is one that Argo CD means.
+The status names objects that differ, but no fields and no time. What Argo CD's API calls managed
+resources has each object as it is live and as it would be after a sync, both normalised: fields in
+`ignoreDifferences` are in neither. So every difference is one that Argo CD reports.
 """
 
 import json
@@ -39,8 +36,8 @@ def argocd_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
     if sync.get("status") == "Unknown":
         yield _finding(obj, owner, path_of("status", "sync", "status"), "Synced", "Unknown")
     if (compared := parse_time(str(status.get("reconciledAt", "")))) is not None:
-        said = f"{AT_WORK}nothing was compared since {status['reconciledAt']}"
-        yield _finding(obj, owner, COMPARED, ABSENT, said, compared)
+        reason = f"{AT_WORK}nothing was compared since {status['reconciledAt']}"
+        yield _finding(obj, owner, COMPARED, ABSENT, reason, compared)
     yield from _of_operation(obj, owner, _map(status, "operationState"))
     conditions = status.get("conditions")
     for condition in conditions if isinstance(conditions, list) else []:
@@ -53,13 +50,13 @@ def argocd_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
 
 def _of_operation(obj: Object, owner: Owner, operation: Object) -> Iterator[Finding]:
     if operation.get("phase") in _FAILED:
-        said = f"{operation['phase']}: {operation.get('message', '')}"
+        reason = f"{operation['phase']}: {operation.get('message', '')}"
         since = parse_time(str(operation.get("finishedAt", "")))
-        yield _finding(obj, owner, _PHASE, "Succeeded", said, since)
+        yield _finding(obj, owner, _PHASE, "Succeeded", reason, since)
     elif operation.get("phase") in _BUSY:
-        said = f"{AT_WORK}{operation['phase']}: {operation.get('message', '')}"
+        reason = f"{AT_WORK}{operation['phase']}: {operation.get('message', '')}"
         since = parse_time(str(operation.get("startedAt", "")))
-        yield _finding(obj, owner, _PHASE, "Succeeded", said, since)
+        yield _finding(obj, owner, _PHASE, "Succeeded", reason, since)
 
 
 def applied_by(obj: Object) -> str:

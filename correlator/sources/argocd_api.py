@@ -88,7 +88,7 @@ class ArgoCDApi:
         self._pool = urllib3.PoolManager(ssl_context=tls, retries=False)
 
     def read(self, asked: Asked) -> Result:
-        """Return what Argo CD sees; raise `ArgoCDUnreachable` where it tells nothing at all."""
+        """Return what Argo CD sees; raise `ArgoCDUnreachable` where it answers nothing at all."""
         findings: list[Finding] = []
         incomplete: list[Incomplete] = []
         named = [each for each in self._applications() if asked.app in ("", each.metadata.name)]
@@ -133,7 +133,7 @@ class ArgoCDApi:
 
 
 def is_meant(destination: Destination, asked: Asked) -> bool:
-    """Tell whether what is deployed to *destination* counts."""
+    """Return whether what is deployed to *destination* counts."""
     called = {destination.server, destination.name} - {""}
     return bool(called & (IN_CLUSTER if not asked.cluster else {asked.cluster}))
 

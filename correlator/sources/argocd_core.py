@@ -1,8 +1,8 @@
-"""Argo CD without its API: by its Applications and by what it left on the objects.
+"""Argo CD without its API: from its Applications and the annotations on their objects.
 
-An Application's status names the objects that are out of sync, but no fields. What Argo CD applied
-last stands in an annotation on each, unless it applies server-side; compared with the object as it
-is, that tells the fields. Each object that is out of sync is looked up once.
+The status of an Application names the objects that are out of sync, but no fields. An annotation on
+each object has what Argo CD applied last, unless it applies server-side; compared with the live
+object, it gives the fields. Each object that is out of sync is read once.
 """
 
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ class _Status(msgspec.Struct, frozen=True):
 
     @property
     def failure(self) -> str:
-        """Why Argo CD cannot tell how the objects compare; empty where it can."""
+        """Why Argo CD cannot compare the objects; empty where it can."""
         if self.sync.status in ("Synced", "OutOfSync"):
             return ""
         errors = (each.message for each in self.conditions if each.type.endswith("Error"))
@@ -81,7 +81,7 @@ class _Application(msgspec.Struct, frozen=True):
 
 
 def read_core(live: Live, policy: Policy, asked: Asked) -> Result:
-    """Return what the Applications in the cluster say is out of sync, and in which fields."""
+    """Return what is out of sync by the Applications in the cluster, and in which fields."""
     reading = _Reading(live, policy)
     found: list[Finding | Incomplete] = []
     destinations: list[Destination] = []
@@ -106,7 +106,7 @@ class _Reading:
     def application(
         self, obj: Object, asked: Asked, destinations: list[Destination]
     ) -> Iterator[Finding | Incomplete]:
-        """Yield what *obj*, an Application, says about its objects; note where it deploys to."""
+        """Yield what *obj*, an Application, reports about its objects; note where it deploys to."""
         owner = reconciler_of(ref_of(obj))
         try:
             application = msgspec.convert(obj, _Application)

@@ -44,7 +44,7 @@ class WebEdit:
     is_deletion: bool
 
     def is_cause_of(self, finding: Finding) -> bool:
-        """Tell whether it is what *finding* came from."""
+        """Return whether it is what *finding* came from."""
         ref, owner = finding.ref, finding.owner
         if (ref.group, ref.kind, ref.name) != (self.group, self.kind, self.name):
             return False
@@ -57,13 +57,13 @@ class WebEdit:
 
 
 def web_edits(events: Iterable[Object]) -> list[WebEdit]:
-    """Return what *events* tell of, the newest first; what they do not tell is left out."""
+    """Return the edits in *events*, the newest first; incomplete ones are left out."""
     found = (edit for event in events if (edit := _web_edit(event)) is not None)
     return sorted(found, key=lambda edit: edit.time, reverse=True)
 
 
 def naming(live: Live, linked: Linking) -> Linking:
-    """Return *linked*, after which findings also say who was behind Argo CD's server."""
+    """Return *linked*, after which findings also name who was behind Argo CD's server."""
 
     def link(findings: Sequence[Finding]) -> Sequence[Finding]:
         found = linked(findings)
@@ -93,17 +93,19 @@ def _web_edit(event: Object) -> WebEdit | None:
     involved = event.get("involvedObject")
     user = annotations_of(event).get("user")
     time = parse_time(str(event.get("lastTimestamp") or event.get("firstTimestamp") or ""))
-    said = _WRITTEN.search(str(event.get("message", "")))
+    match = _WRITTEN.search(str(event.get("message", "")))
     if not isinstance(involved, dict) or involved.get("kind") != "Application":
         return None
-    if not isinstance(user, str) or user in ("", _NOBODY) or time is None or said is None:
+    if not isinstance(user, str) or user in ("", _NOBODY) or time is None or match is None:
         return None
-    ref = _ref(said)
+    ref = _ref(match)
     is_deletion = event.get("reason") == "ResourceDeleted"
     app = str(involved.get("name", ""))
     return WebEdit(user, time, app, ref.group, ref.kind, ref.name, is_deletion)
 
 
-def _ref(said: re.Match[str]) -> Ref:
-    group, kind, name = (said[part] or said[f"{part}2"] or "" for part in ("group", "kind", "name"))
+def _ref(match: re.Match[str]) -> Ref:
+    group, kind, name = (
+        match[part] or match[f"{part}2"] or "" for part in ("group", "kind", "name")
+    )
     return Ref(group, "", kind, "", name)

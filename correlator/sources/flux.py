@@ -1,6 +1,6 @@
-"""Flux: what its Kustomizations and HelmReleases say about themselves.
+"""Flux: the status of its Kustomizations and HelmReleases.
 
-A clean cluster under a reconciler that stands still means nothing, so that it does is a finding.
+A cluster without drift proves nothing while its reconciler is stopped, so that is a finding.
 """
 
 from collections.abc import Iterator
@@ -37,8 +37,8 @@ def flux_findings(obj: Object, owner: Owner) -> Iterator[Finding]:
     observed = status.get("observedGeneration")
     if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
         written = last_write_time([entry for entry in entries_of(obj) if not entry.subresource])
-        said = f"{AT_WORK}{observed}" if written else str(observed)
-        yield _finding(obj, owner, OBSERVED, str(generation), said, written)
+        reason = f"{AT_WORK}{observed}" if written else str(observed)
+        yield _finding(obj, owner, OBSERVED, str(generation), reason, written)
     for condition in _list(status, "conditions"):
         yield from _of_condition(obj, owner, condition)
 
@@ -78,18 +78,18 @@ def inventory_of(obj: Object) -> frozenset[tuple[str, str, str, str]]:
 
 def _of_condition(obj: Object, owner: Owner, condition: Object) -> Iterator[Finding]:
     kind, status = condition.get("type"), condition.get("status")
-    said = f"{condition.get('reason', '')}: {condition.get('message', '')}"
+    reason = f"{condition.get('reason', '')}: {condition.get('message', '')}"
     path = path_of("status", "conditions", Select((("type", str(kind)),)))
     since = parse_time(str(condition.get("lastTransitionTime", "")))
     if kind == "Ready" and status == "Unknown":
-        # It is at work; that it is so for long is for whoever knows the time to say.
+        # It is at work; whether for too long is decided where the time is known.
         yield _finding(
-            obj, owner, path, "True", f"{AT_WORK}neither ready nor failed: {said}", since
+            obj, owner, path, "True", f"{AT_WORK}neither ready nor failed: {reason}", since
         )
     elif kind == "Ready" and status == "False":
-        yield _finding(obj, owner, path, "True", said, since)
+        yield _finding(obj, owner, path, "True", reason, since)
     elif kind in ("Stalled", "Drifted") and status == "True":
-        yield _finding(obj, owner, path, "False", said, since)
+        yield _finding(obj, owner, path, "False", reason, since)
 
 
 def _finding(

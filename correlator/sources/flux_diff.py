@@ -1,15 +1,10 @@
-"""The output of `flux diff kustomization`, read back into findings.
+"""The output of `flux diff kustomization`, parsed into findings.
 
-For each object one line says what would become of it; below those that differ stand the fields, by
-paths with dots, and what is live (`-`) and declared (`+`) there. The text does not tell everything:
-not the API group, not whether `5` is a number, and of long texts only the lines that differ. Of
-Kubernetes' own kinds that is known all the same; of others the fields are told as far as can be.
-
-Paths with dots, as dyff prints them, read back into paths.
-
-`spec.template.spec.containers.web.image` does not say that `web` is an item of a list, nor does
-`metadata.labels.a.b` that the last dot is the key's own: the schema of Kubernetes' kinds tells, and
-the names of well-known maps.
+One line for each object has what would happen to it. Below those that differ are the fields, by
+paths with dots as dyff prints them, with the live (`-`) and declared (`+`) value. The text lacks
+the API group, the type of a value, and of long texts all lines that do not differ. A path with dots
+does not show which part is an item of a list, or which dot belongs to a key. For Kubernetes' own
+kinds the schema and the names of well-known maps decide; for others, as much as is certain is read.
 """
 
 import re
@@ -61,7 +56,7 @@ def parse_dotted(text: str, shape: Shape) -> tuple[Path, Shape]:
 
 
 def is_text_at(path: Path) -> bool:
-    """Tell whether only text can stand at *path*."""
+    """Return whether only text can stand at *path*."""
     above = path.parent.step if path.parent else None
     if isinstance(above, Key) and above.name in _TEXTS:
         return True
@@ -141,7 +136,7 @@ class _Section:
 
 
 def read_flux_diff(text: str, source: str) -> Result:
-    """Return what *text* says differs."""
+    """Return the differences in *text*."""
     text = _COLOUR.sub("", text)
     sections = list(_sections(text))
     if text.strip() and not sections:
@@ -155,7 +150,7 @@ def read_flux_diff(text: str, source: str) -> Result:
 
 
 def _complaints(text: str, source: str) -> Iterator[Incomplete]:
-    """Yield the lines that end what Flux could tell, and those that announce we know not what."""
+    """Yield the lines where the output ends early, and those in an unknown form."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(_FAILED):
             yield Incomplete(source, f"Flux failed: {line.removeprefix(_FAILED).strip()}")

@@ -12,7 +12,7 @@ AT_WORK: Final = "at work: "
 """Begins what is no trouble unless it lasts."""
 
 LONG: Final = timedelta(hours=1)
-"""Reconcilers look again every few minutes, and give up what takes longer than that."""
+"""Reconcilers check again every few minutes, and give up what takes longer than that."""
 
 COMPARED: Final = path_of("status", "reconciledAt")
 OBSERVED: Final = path_of("status", "observedGeneration")
@@ -26,7 +26,7 @@ _LIMITS: Final = {
 
 
 def is_at_work(finding: Finding) -> bool:
-    """Tell whether *finding* may be over soon."""
+    """Return whether *finding* may be over soon."""
     return isinstance(finding.live, str) and finding.live.startswith(AT_WORK)
 
 

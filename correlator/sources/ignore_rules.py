@@ -37,7 +37,7 @@ class Ignore:
     managers: frozenset[str]
 
     def covers(self, finding: Finding) -> bool:
-        """Tell whether the Application would not see *finding*."""
+        """Return whether the Application would not see *finding*."""
         ref, owner = finding.ref, finding.owner
         return (
             owner is not None

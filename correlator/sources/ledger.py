@@ -64,7 +64,7 @@ class Asked:
     """Which direct writes count."""
 
     cluster: str
-    """The name under which the records call the cluster that is looked at."""
+    """The name of the inspected cluster in the records."""
 
     policy: Policy
     masks: Masks | None = None
@@ -77,10 +77,10 @@ class _Reading:
     look: Lookup
     rules: Rules
     writes: dict[ObjectKey, DirectWrites | None] = field(default_factory=dict)
-    """By object; none where it is gone, or cannot be looked at."""
+    """By object; none where it is deleted, or cannot be read."""
     gone: list[Finding] = field(default_factory=list)
     unseen: dict[tuple[Kind, str], int] = field(default_factory=dict)
-    """How many objects of which kind could not be looked at, and why."""
+    """How many objects of which kind could not be read, and why."""
 
     def take(self, attempt: Attempt) -> None:
         """Take in the next older record."""

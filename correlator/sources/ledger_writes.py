@@ -1,21 +1,13 @@
-"""The direct writes to one object, against what is live: which of them still stand.
+"""The direct writes to one object, compared with its live state: which of them are still live.
 
-Taken newest first, an object's records are its history backwards. A change stands if the field has
-the value that it set and the owner has not applied the field since. What stands is then taken back,
-so that older changes are compared with what they left behind. At the end the object is as it was
-before anybody wrote to it directly: as its owner left it, for whoever else writes is recorded.
+The records of an object, newest first, are its history backwards. A change is still live if the
+field has the value that it set, and the owner has not applied the field since: a direct write takes
+a field from the owner's field manager, and the next apply of the owner takes it back. A change that
+is still live is then reverted in memory, so that older changes are compared with the state that
+they left. A map or a list that was added as a whole is compared by its parts, because others may
+have added to it.
 
 Pure: records and objects in, findings out.
-
-Whether an object's owner has applied a field again since somebody wrote it directly.
-
-A direct write takes a field from the owner's field manager, and the owner's next apply takes it
-back. So the owner holds the field only if it has applied what stands there: then it is in Git.
-
-What a recorded value is made of: a map or a list that was added whole, part by part.
-
-Where nothing was before, a write is recorded as one change. Others may have added to it since; what
-of it still stands is then told by its parts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -90,7 +82,7 @@ class Reapplied:
         return Hold.ALL if is_owners else Hold.NOTHING
 
     def has_left_out(self) -> bool:
-        """Tell whether the owner has applied since, so that what is gone is gone from Git too."""
+        """Return whether the owner has applied since, so that what is gone is gone from Git too."""
         return any(
             not entry.subresource
             and (time := parse_time(entry.time)) is not None
@@ -274,7 +266,7 @@ class DirectWrites:
         )
 
     def _concerns_us(self, attempt: Attempt) -> bool:
-        """Tell whether *attempt* is a direct write to this very object, not to its namesake."""
+        """Return whether *attempt* is a direct write to this very object, not to its namesake."""
         if attempt.clause == BY_RECONCILER or attempt.subresource == "status":
             return False
         if attempt.object_uid or attempt.operation != "CREATE":
@@ -285,7 +277,7 @@ class DirectWrites:
         return attempt.time - RESOLUTION <= made <= attempt.time + _LONGEST_ADMISSION
 
     def _is_tried_again(self, attempt: Attempt) -> bool:
-        """Tell whether the API server made the same write once more, right after this try."""
+        """Return whether the API server made the same write once more, right after this try."""
         later = self._tries.get(attempt.fingerprint)
         if attempt.fingerprint:
             self._tries[attempt.fingerprint] = attempt.time
@@ -300,7 +292,7 @@ class DirectWrites:
         return change if path is None else msgspec.structs.replace(change, path=str(path))
 
     def _fits(self, change: ChangedField) -> bool:
-        """Tell whether *change* made what is uncovered now: an earlier try never did.
+        """Return whether *change* made what is uncovered now: an earlier try never did.
 
         Who sets, unsets and sets a field again within seconds leaves the same records.
         """
@@ -361,7 +353,7 @@ class DirectWrites:
         self.incomplete.append(Incomplete(f"{path} of {self._ref}", why, Hidden.NONE))
 
     def _is_settled(self, change: ChangedField, path: Path) -> bool:
-        """Tell whether the field was put back, is found anyway, or is Kubernetes' own by now."""
+        """Return whether the field was put back, is found anyway, or is Kubernetes' own by now."""
         if _is_within(path.steps, self._standing):
             return True
         now = value_at(self._before, path)
@@ -378,7 +370,7 @@ class DirectWrites:
         return managers_for(self._owner, self._rules.policy) if self._owner else _NOBODYS
 
     def _is_adopted(self) -> bool:
-        """Tell whether the owner has applied an object that somebody else created."""
+        """Return whether the owner has applied an object that somebody else created."""
         managers = self._managers()
         return any(managers.party_of(entry) is Party.OWNER for entry in self._entries)
 

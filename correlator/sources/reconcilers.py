@@ -73,7 +73,7 @@ class Reconcilers:
         return findings, incomplete
 
     def puts(self, owner: Owner | None, finding: Finding) -> bool:
-        """Tell whether *owner* is told to add what *finding* is about: Git says so elsewhere."""
+        """Return whether *owner* is told to add what *finding* is about: Git says so elsewhere."""
         if finding.declared is not ABSENT or owner is None:
             return False
         return any(

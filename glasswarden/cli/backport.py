@@ -62,7 +62,7 @@ class NothingRecorded(click.ClickException):
         super().__init__("No record answers this.")
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Say so; it is no error."""
+        """Print the message; it is no error."""
         click.echo(self.message, file=file, err=file is None)
 
 
@@ -150,10 +150,10 @@ def command(
       glasswarden backport --ticket INC-42 --repo . --path deploy/prod | git apply
       glasswarden backport --ticket INC-42 --repo . --path deploy/prod --branch inc-42
 
-    Takes the fields that the records tell of and that are live still, and edits the files that
+    Takes the fields that the records name and that are still live, and edits the files that
     declare them: plain manifests, Kustomize overlays, a chart's values. Every edit is rendered
     again with the real kustomize or helm; one that does not give exactly the live value is taken
-    back. Values of Secrets are never written. What could not be placed is said on the standard
+    back. Values of Secrets are never written. What could not be placed is printed to the standard
     error, with the reason.
 
     Exits with 0, with 1 if something could not be placed, and with 2 if nothing could be tried.

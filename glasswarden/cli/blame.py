@@ -19,7 +19,7 @@ from correlator.blame import (
     render,
 )
 from correlator.declared.errors import DeclaredUnreadable
-from correlator.detector.managers import keepers_for
+from correlator.detector.managers import appliers_for
 from correlator.finding import HIDDEN
 from correlator.inspection.evidence import Evidence, EvidenceOptions
 from glasswarden.cli.breakglass import on_object
@@ -44,7 +44,7 @@ from glasswarden.ledger.record import Attempt
 from glasswarden.policy.policy import Policy
 
 MOST_RECORDS: Final = 2000
-"""How far back an object's history is read; what is older is told by managedFields, if at all."""
+"""How far back an object's history is read; only managedFields may show what is older."""
 
 
 @click.command("blame")
@@ -94,7 +94,7 @@ def command(
         blamed = [(line, _attribution(history, line)) for line in lines]
         revisions = _revisions(evidence, ref, lines)
         for each in evidence.audit.incomplete if evidence.audit else ():
-            click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
+            click.echo(f"Not inspected: {each.what}: {each.why}", err=True)
     text = "\n".join(_style_lines(blamed, revisions))
     if sys.stdout.isatty():
         click.echo_via_pager(f"{text}\n")
@@ -117,7 +117,7 @@ def _history(evidence: Evidence, obj: Object) -> History:
         entries_of(obj),
         _attempts(evidence, ref_of(obj)),
         evidence.masks,
-        keepers_for(owner_of(obj, evidence.policy.engines), evidence.policy),
+        appliers_for(owner_of(obj, evidence.policy.engines), evidence.policy),
         evidence.witnessed,
         generation_of(obj),
     )

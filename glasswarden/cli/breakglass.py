@@ -81,7 +81,7 @@ def on_history(function: Callable[..., None]) -> Callable[..., None]:
         if folder is not None:
             found = Snapshot(folder).find(named, namespace or "default")
         else:
-            found = connection.kubectl().look(named)
+            found = connection.kubectl().get_or_none(named)
         function(target=named, namespace=namespace or None, live=found, **options)
 
     return command
@@ -95,35 +95,35 @@ def _one(target: str) -> str:
 
 
 SECONDS: Final = 60
-"""Of a minute; what is shorter than that is said in seconds."""
+"""Of a minute; what is shorter than that is shown in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the annotations of an object say."""
+    """The state of break-glass on an object, by its annotations."""
 
     subject: str
     stamp: Stamp | None
-    petition: GrantRequest | None
+    request: GrantRequest | None
     """A request that waits for a second person."""
 
     reason: str
     around: "View | None" = None
-    """The same of the Namespace that the object is in; nothing where nobody could look at it."""
+    """The same of the Namespace that the object is in; nothing where it could not be read."""
 
 
 def view_of(obj: Object, namespace: Object | None = None) -> View:
     """Return how break-glass stands on *obj*, and on the Namespace that it is in."""
     annotations = annotations_of(obj)
     stamp = decode_unverified(annotations.get(names.GRANT), Stamp)
-    petition = decode_unverified(annotations.get(names.REQUEST), GrantRequest)
+    request = decode_unverified(annotations.get(names.REQUEST), GrantRequest)
     around = view_of(namespace) if namespace is not None else None
     reason = str(annotations.get(names.REASON, ""))
-    return View(str(ref_of(obj)), stamp, petition, reason, around)
+    return View(str(ref_of(obj)), stamp, request, reason, around)
 
 
 def is_open(view: View, now: datetime) -> bool:
-    """Tell whether a grant on the object itself holds; one on its Namespace is told apart."""
+    """Return whether a grant on the object itself is in force; its Namespace does not count."""
     stamp = view.stamp
     if stamp is None or stamp.namespace or not view.reason:
         return False
@@ -138,7 +138,7 @@ def in_force(view: View, now: datetime) -> View | None:
 
 
 def is_followed(view: View, now: datetime) -> bool:
-    """Tell whether the object's stamp follows from a grant on its Namespace that still holds."""
+    """Return whether the object's stamp is from a grant on its Namespace that is still in force."""
     stamp, around = view.stamp, view.around
     if stamp is None or not stamp.namespace:
         return False
@@ -191,20 +191,20 @@ def _held_line(path: str) -> str:
 
 
 def _without_grant(view: View, now: datetime) -> list[str]:
-    petition = view.petition
-    if petition is None or now >= petition.deadline:
+    request = view.request
+    if request is None or now >= request.deadline:
         return [f"{view.subject}: no grant is in force."]
-    length = render_time_left(timedelta(seconds=petition.ttl))
-    asked = f"{petition.actor} asks for {length}, {petition.ticket}"
-    until = _moment(petition.deadline)
+    length = render_time_left(timedelta(seconds=request.ttl))
+    asked = f"{request.actor} asks for {length}, {request.ticket}"
+    until = _moment(request.deadline)
     return [
-        f"{view.subject}: request {petition.id} waits for approval until {until}.",
+        f"{view.subject}: request {request.id} waits for approval until {until}.",
         f"  {asked}: {view.reason}",
     ]
 
 
 def render_time_left(span: timedelta) -> str:
-    """Return *span* as people say it: `1 h 30 min`, `45 s`."""
+    """Return *span* in words: `1 h 30 min`, `45 s`."""
     seconds = max(0, round(span.total_seconds()))
     if seconds < SECONDS:
         return f"{seconds} s"
@@ -217,7 +217,7 @@ def _moment(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S %Z}"
 
 
-def look(kubectl: Kubectl, target: str) -> View:
+def read_view(kubectl: Kubectl, target: str) -> View:
     """Return how break-glass stands on *target*, and on the Namespace that it is in."""
     found = kubectl.get(target)
     return view_of(found, namespace_of(kubectl, found))
@@ -241,19 +241,19 @@ def elsewhere(view: View) -> str | None:
 
 
 def show(view: View) -> None:
-    """Say it."""
+    """Print the state of break-glass."""
     click.echo("\n".join(sentences(view, datetime.now(UTC))))
 
 
-def look_and_show(kubectl: Kubectl, target: str) -> View:
-    """Look, and say what was seen."""
-    view = look(kubectl, target)
+def read_and_show(kubectl: Kubectl, target: str) -> View:
+    """Read the state of break-glass on *target*, and print it."""
+    view = read_view(kubectl, target)
     show(view)
     return view
 
 
 def is_open_now(view: View) -> bool:
-    """Tell whether a grant on the object itself holds at this moment."""
+    """Return whether a grant on the object itself is in force now."""
     return is_open(view, datetime.now(UTC))
 
 
@@ -262,13 +262,13 @@ def is_open_now(view: View) -> bool:
 @click.option("--request", "wanted", metavar="ID", help="Only this request; no later one.")
 def approve(target: str, kubectl: Kubectl, wanted: str | None) -> None:
     """Approve the request that waits on an object, as a second person."""
-    view = look(kubectl, target)
-    if view.petition is None:
+    view = read_view(kubectl, target)
+    if view.request is None:
         raise click.ClickException(f"{view.subject}: no request waits for approval")
-    if wanted not in {None, view.petition.id}:
-        raise click.ClickException(f"{view.subject}: it is {view.petition.id} that waits now")
-    kubectl.annotate(target, {names.APPROVE: view.petition.id})
-    look_and_show(kubectl, target)
+    if wanted not in {None, view.request.id}:
+        raise click.ClickException(f"{view.subject}: request {view.request.id} waits now")
+    kubectl.annotate(target, {names.APPROVE: view.request.id})
+    read_and_show(kubectl, target)
 
 
 @click.command("break")
@@ -290,7 +290,7 @@ def break_glass(
     take_over: bool,
     then: tuple[str, ...],
 ) -> None:
-    """Break the glass on an object that GitOps owns.
+    """Ask for break-glass on an object that GitOps owns.
 
     \b
       kubectl glasswarden break deploy/web -n shop --ticket INC-42
@@ -299,7 +299,7 @@ def break_glass(
     What follows `--` is run by kubectl once the grant is there. On namespace/NAME the grant is for
     every guarded object in that namespace.
     """  # noqa: D301 - the first backslash keeps click from joining the lines
-    before = look(kubectl, target)
+    before = read_view(kubectl, target)
     if is_open_now(before) and not take_over:
         show(before)
         raise click.ClickException(_open_already(before, kubectl, target))
@@ -308,13 +308,15 @@ def break_glass(
         # It is over. Taking it off asks anew, also with the same words as before.
         asked[names.GRANT] = None
     kubectl.annotate(target, asked)
-    after = look_and_show(kubectl, target)
+    after = read_and_show(kubectl, target)
     if is_open_now(after):
         ctx.exit(kubectl.hand_over(then) if then else 0)
-    if after.petition is not None:
+    if after.request is not None:
         click.echo(f"An approver types: {kubectl.command_line('approve', target)}")
         ctx.exit(1 if then else 0)
-    raise click.ClickException("the request is stored but nobody answered it: is the guard up?")
+    raise click.ClickException(
+        "the request is stored, but no webhook answered it: is the webhook registered?"
+    )
 
 
 def _open_already(view: View, kubectl: Kubectl, target: str) -> str:
@@ -334,17 +336,17 @@ def _open_already(view: View, kubectl: Kubectl, target: str) -> str:
     "--grant", metavar="ID", help="Which grant, where it is over and has left the object."
 )
 def close(target: str, kubectl: Kubectl, outcome: str | None, grant: str | None) -> None:
-    """End a grant; the reconciler then puts back what Git says.
+    """End a grant; the reconciler then restores what Git declares.
 
     With an outcome, a grant that is over already is settled: `glasswarden grants` shows its id.
     """
-    before = look(kubectl, target)
+    before = read_view(kubectl, target)
     if grant is not None and outcome is None:
-        raise click.UsageError("--grant says of which grant the --outcome is.")
+        raise click.UsageError("--grant names the grant of an --outcome: give both.")
     place = elsewhere(before)
     if grant is None and place is not None:
         raise click.ClickException(f"the grant is on {place}: close that")
-    if grant is None and before.stamp is None and before.petition is None:
+    if grant is None and before.stamp is None and before.request is None:
         raise click.ClickException(f"{before.subject}: no grant is in force")
     changed: dict[str, str | None] = {}
     if grant is None or (before.stamp is not None and before.stamp.id == grant):
@@ -352,7 +354,7 @@ def close(target: str, kubectl: Kubectl, outcome: str | None, grant: str | None)
     if outcome is not None:
         changed[names.OUTCOME] = f"{outcome}:{grant}" if grant else outcome
     kubectl.annotate(target, changed)
-    look_and_show(kubectl, target)
+    read_and_show(kubectl, target)
 
 
 @click.command("extend")
@@ -360,7 +362,7 @@ def close(target: str, kubectl: Kubectl, outcome: str | None, grant: str | None)
 @click.option("--ttl", required=True, metavar="TIME", help="How long from now on, such as 30m.")
 def extend(target: str, kubectl: Kubectl, ttl: str) -> None:
     """Give an open grant more time, as far as its rule allows."""
-    view = look(kubectl, target)
+    view = read_view(kubectl, target)
     place = elsewhere(view)
     if place is not None:
         raise click.ClickException(f"the grant is on {place}: extend that")
@@ -377,7 +379,7 @@ def extend(target: str, kubectl: Kubectl, ttl: str) -> None:
     # On the object, a grant's time counts from its beginning.
     elapsed = datetime.now(UTC) - view.stamp.start
     kubectl.annotate(target, {names.TTL: render_duration(elapsed + _more(ttl))})
-    look_and_show(kubectl, target)
+    read_and_show(kubectl, target)
 
 
 def _more(ttl: str) -> timedelta:
@@ -390,5 +392,5 @@ def _more(ttl: str) -> timedelta:
 @click.command("status")
 @on_target
 def status(target: str, kubectl: Kubectl) -> None:
-    """Show whether the glass is broken on an object: by whom, until when, for which fields."""
-    look_and_show(kubectl, target)
+    """Show whether break-glass is open on an object: for whom, until when, for which fields."""
+    read_and_show(kubectl, target)

@@ -41,7 +41,7 @@ NEXT = {
 
 @dataclass(frozen=True, slots=True)
 class CertificateLocation:
-    """Where certificates are kept, as said on the command line."""
+    """Where certificates are kept, as given on the command line."""
 
     folder: Path | None
     secret: str | None
@@ -50,7 +50,7 @@ class CertificateLocation:
     def open(self) -> Folder | Secret:
         """Return the place itself."""
         if (self.folder is None) == (self.secret is None):
-            raise click.UsageError("say where the certificates are: --dir or --secret")
+            raise click.UsageError("give the place of the certificates: --dir or --secret")
         if self.folder is not None:
             return Folder(self.folder)
         return Secret(self.server(), *self.namespace_and_name())
@@ -68,7 +68,7 @@ class CertificateLocation:
 
 
 def location_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where certificates are, as `where`."""
+    """Give a command the options for where certificates are, as `where`."""
 
     @click.option(
         "--dir",
@@ -97,7 +97,7 @@ def location_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def timing_options(command: F) -> F:
-    """Give *command* the options that say how long things take."""
+    """Give *command* the options for how long things take."""
     default = Timing()
     for name, value, text in (
         ("lifetime", default.lifetime, "How long a certificate is valid; replaced at two thirds."),
@@ -177,7 +177,7 @@ def rotate(
     begin_only: bool,
     **timing: timedelta,
 ) -> None:
-    """Begin a rotation, or take it one step further; say what comes next, and when.
+    """Begin a rotation, or take it one step further; print what comes next, and when.
 
     The new authority enters our webhook configurations before a certificate of it is served, and
     the old one leaves after. Nothing is done before its time: call it again, or let `certs run` do
@@ -239,7 +239,7 @@ def check(where: CertificateLocation) -> None:
     type=DURATION,
     default="5s",
     show_default=True,
-    help="Between two looks.",
+    help="Time between two passes.",
 )
 @click.option(
     "--listen",
@@ -306,8 +306,8 @@ def run(
     if not isinstance(place, Folder):
         lease = Lease(place.server, place.namespace, LEASE, identity)
     restore = _restoring(where, restored_service, policy) if restored_service else None
-    keeper = _new_controller(where, place, hosts, Timing(**timing), restore)
-    program = Program(keeper, lease, interval)
+    controller = _new_controller(where, place, hosts, Timing(**timing), restore)
+    program = Program(controller, lease, interval)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: program.stop())
     try:
@@ -336,7 +336,7 @@ def _new_controller(
 def _restoring(where: CertificateLocation, service: str, policy_file: Path | None) -> Restore:
     """Return how a webhook configuration is made, for the webhook behind *service*."""
     namespace, _, name = service.partition("/")
-    # Not the keeper's own view of the Secret, which must not change during a pass.
+    # Not the controller's own view of the Secret, which must not change during a pass.
     place = where.open()
 
     def make(bundle: bytes) -> list[dict[str, Any]]:

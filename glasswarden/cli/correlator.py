@@ -53,7 +53,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--notifications",
     envvar="GLASSWARDEN_NOTIFICATIONS",
     type=_FILE,
-    help="File that says who is told what; read again when it changes.",
+    help="File that says who is notified of what; read again when it changes.",
 )
 @click.option(
     "--logging",
@@ -104,7 +104,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=DURATION,
     default="60s",
     show_default=True,
-    help="After so long there is a pass though nothing is known to have changed.",
+    help="Make a pass after so long even if no change is known.",
 )
 @click.option(
     "--retention",
@@ -112,7 +112,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=DURATION,
     default="400d",
     show_default=True,
-    help="Findings that have been gone for so long are forgotten.",
+    help="Resolved findings are deleted after so long.",
 )
 @click.option(
     "--listen",
@@ -135,7 +135,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=DURATION,
     default="30s",
     show_default=True,
-    help="How long a leader that fell silent is waited for.",
+    help="How long to wait for a leader that does not renew its lease.",
 )
 @click.option(
     "--identity",
@@ -166,7 +166,7 @@ def command(
     lease_duration: timedelta,
     identity: str,
 ) -> None:
-    """Compare the cluster with Git, again and again, and keep what is found until stopped.
+    """Compare the cluster with Git until stopped, and store what is found.
 
     A pass is made when something changes and after each interval. Findings go into the ledger's
     database, with when they were first and last seen.

@@ -76,10 +76,10 @@ def _ask(replay: Replay, layout: Layout) -> None:
 def _show(question: Question, now: Moment) -> None:
     """Show *question* with what of its answer is to be seen here."""
     show_command(f"$ glasswarden {question}")
-    said = _run_command(question.words, now)
+    output = _run_command(question.words, now)
     if question.into:
-        Path(question.into).write_text(said)
-    for line in question.shown(said) if question.shown else ():
+        Path(question.into).write_text(output)
+    for line in question.shown(output) if question.shown else ():
         click.echo(f"  {line}".rstrip())
     for file in question.more:
         _run_command((*question.words[:-1], file), now)

@@ -1,4 +1,4 @@
-"""`glasswarden doctor`: whether everything is as it should be."""
+"""`glasswarden doctor`: checks an installation, and prints what to do about each finding."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from glasswarden.policy.policy import OUR_NAMESPACE
 from glasswarden.setup.doctor import Finding, Health, examine
 from glasswarden.setup.installation import Installation
 
-COLOURS = {Health.WELL: "green", Health.UNSURE: "yellow", Health.ILL: "red"}
+COLOURS = {Health.OK: "green", Health.WARN: "yellow", Health.FAIL: "red"}
 
 
 @click.command("doctor")
@@ -34,7 +34,7 @@ COLOURS = {Health.WELL: "green", Health.UNSURE: "yellow", Health.ILL: "red"}
     default="",
     envvar="GLASSWARDEN_LEDGER",
     metavar="ADDRESS",
-    help="Also look at the ledger itself, where it can be reached from here.",
+    help="Also check the ledger itself, if it can be reached from here.",
 )
 def command(
     connection: Connection,
@@ -42,11 +42,11 @@ def command(
     folder: Path | None,
     address: str,
 ) -> None:
-    """Examine an installation; exit with 1 if something is ill.
+    """Examine an installation; exit with 1 if a check fails.
 
     Certificate, caBundle, clocks, the registration against the policy, whether the API server
     really reaches the webhook (it is made to ask about a dry run, which changes nothing), and what
-    the webhook's figures say: the rules in force, what waits to be recorded, the keys of grants.
+    the webhook's metrics show: the rules in force, what waits to be recorded, the keys of grants.
     """
     policy = read_policy(policy_file) if policy_file else None
     installation = Installation(connection.open_api_server(), connection.namespace, folder=folder)
@@ -57,12 +57,12 @@ def command(
             _print_finding(finding)
     except ApiServerError as error:
         raise click.ClickException(str(error)) from error
-    if any(finding.health is Health.ILL for finding in findings):
+    if any(finding.health is Health.FAIL for finding in findings):
         raise SystemExit(1)
 
 
 def _print_finding(finding: Finding) -> None:
     health = click.style(f"{finding.health.value:<7}", fg=COLOURS[finding.health])
-    click.echo(f"{health} {finding.subject:<13} {finding.says}")
+    click.echo(f"{health} {finding.subject:<13} {finding.message}")
     if finding.advice:
         click.echo(f"{'':<21} → {finding.advice}")

@@ -61,7 +61,7 @@ UNKNOWN_WIDTH: Final = 120
 FORMATS: Final = ("table", "json", "markdown")
 WATCH_SECONDS: Final = 2.0
 TOKEN: Final = "ARGOCD_AUTH_TOKEN"  # noqa: S105 - the name of a variable
-"""Where Argo CD's own command line looks for a token."""
+"""The variable from which Argo CD's own command line reads a token."""
 CORE: Final = "core"
 """Stands for an Argo CD without an API."""
 
@@ -138,7 +138,7 @@ class Options:
         others = self.imports or self.ledger or self.audit_logs or self.argocd_url
         if not self.git and (self.is_watch or not others):
             ways = "--git, --ledger, --argocd, --audit-log or --import"
-            raise click.UsageError(f"say what to go by: {ways}")
+            raise click.UsageError(f"name something to compare with: {ways}")
         if not self.git and self.confirm:
             raise click.UsageError("--confirm needs something to apply: --git")
         if self.folder is not None and (self.is_watch or self.confirm):
@@ -268,7 +268,7 @@ def inspect_and_render(
     try:
         inspection.check()
     except NothingInspected as error:
-        return escape_unprintable(f"Nothing could be looked at: {error}")
+        return escape_unprintable(f"Nothing could be inspected: {error}")
     return render(inspection.result, form)
 
 
@@ -331,15 +331,16 @@ def command(**options: Any) -> None:  # noqa: ANN401 - as they came
     """Compare what Git declares with what is live, field by field.
 
     With --ledger, each difference is shown with who made it, when and under which ticket, or with
-    why that cannot be said; and direct writes that still stand are found by it too. Without --git
-    it is all that is gone by. With --argocd, what Argo CD itself sees is shown too.
+    why that is unknown, and direct writes that are still live are found too. Without --git, only
+    the ledger is used. With --argocd, what Argo CD itself sees is shown too.
 
     With --audit-log, what got past the webhook is found too: writes of the emergency group, writes
-    while the webhook was away, changes of the guard itself; and what no record explains is put down
-    to whom the log proves. What is back as Git declares it is not told.
+    while the webhook was unavailable, changes of the guard itself. What no
+    record explains is attributed to whom the log proves. Fields that are again as Git declares
+    them are not shown.
 
     Exits with 0, with 1 for drift if --exit-code is given, and with 2 if nothing could be compared.
-    With --exit-code, findings to be ignored do not count, and what could not be looked at exits
+    With --exit-code, findings to be ignored do not count, and what could not be inspected exits
     with 2.
     """
     given = Options(**options)

@@ -1,6 +1,6 @@
 """The options that name evidence, and how commands open it.
 
-Commands that look back name a ledger, an audit log, live state and Git by the same options, and
+Commands about the past name a ledger, an audit log, live state and Git by the same options, and
 open them with `evidence_from`. What is wrong with one of them ends the command with a sentence.
 """
 
@@ -45,7 +45,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def selection_options(function: Function) -> Function:
-    """Let a command be told which records it goes by; `question_of` reads them."""
+    """Give a command the options that select records; `question_of` reads them."""
     for option in reversed(
         (
             click.option("--ticket", metavar="ID", help="What was done under this ticket."),
@@ -64,12 +64,12 @@ def question_of(options: dict[str, Any], namespace: str) -> Question:
     """Take the question out of *options*; one that asks for everything ends the command."""
     chosen = {name: options.pop(name) for name in _NAMES} | {"namespace": namespace or None}
     if not any(chosen.values()):
-        raise click.UsageError("say what it is about: --ticket, --since, --app, --actor, …")
+        raise click.UsageError("name what it is about: --ticket, --since, --app, --actor, …")
     return Question(**chosen, limit=PAGE)
 
 
 def git_options(function: Function) -> Function:
-    """Let a command be told where Git's files are; `git_folder` takes them."""
+    """Give a command the options for Git's files; `git_folder` takes them."""
     options = (
         click.option(
             "--git",
@@ -98,7 +98,7 @@ def git_folder(
 
 
 def policy_option(help_text: str) -> Callable[[Function], Function]:
-    """Let a command be told the policy as `policy_file`; *help_text* says what for."""
+    """Give a command the option of the policy, as `policy_file`; *help_text* is its purpose."""
     return click.option(
         "--policy", "policy_file", envvar="GLASSWARDEN_POLICY", type=_FILE, help=help_text
     )
@@ -210,7 +210,7 @@ class Snapshot:
 
 
 def ledger_option(function: Function) -> Function:
-    """Let a command be told its ledger as `address`."""
+    """Give a command the option of its ledger, as `address`."""
     return click.option(
         "--ledger",
         "address",
@@ -222,7 +222,7 @@ def ledger_option(function: Function) -> Function:
 
 
 def optional_ledger_option(function: Function) -> Function:
-    """Let a command that can do without be told a ledger as `ledger`."""
+    """Give a command the option of a ledger that it can do without, as `ledger`."""
     return click.option(
         "--ledger",
         "ledger",
@@ -233,7 +233,7 @@ def optional_ledger_option(function: Function) -> Function:
 
 
 def keys_option(function: Function) -> Function:
-    """Let a command be told the folder of the ledger's keys as `keys`."""
+    """Give a command the option of the folder with the ledger's keys, as `keys`."""
     return click.option(
         "--keys",
         envvar="GLASSWARDEN_KEYS",
@@ -243,7 +243,7 @@ def keys_option(function: Function) -> Function:
 
 
 def public_key_option(function: Function) -> Function:
-    """Let a command be told whose signatures count as `public_keys`."""
+    """Give a command the option of the keys whose signatures count, as `public_keys`."""
     return click.option(
         "--public-key",
         "public_keys",
@@ -256,9 +256,9 @@ def public_key_option(function: Function) -> Function:
 
 @contextmanager
 def existing(address: str) -> Iterator[Ledger]:
-    """Open the ledger at *address* if there is one: a mistyped path must not look like a new one.
+    """Open the ledger at *address* if there is one: a mistyped path must not create a new one.
 
-    What it raises is a `LedgerError`, for the command to say.
+    What it raises is a `LedgerError`, for the command to print.
     """
     with closing(open_ledger(address, create=False)) as ledger:
         yield ledger
@@ -270,13 +270,14 @@ def acting(
 ) -> Iterator[MaintenanceWriter]:
     """Let a command leave signed records of what it does with *ledger*."""
     writer = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
-    with open_maintenance(ledger, writer, open_signer(keys_folder(keys, address)), now) as clerk:
-        yield clerk
+    signer = open_signer(keys_folder(keys, address))
+    with open_maintenance(ledger, writer, signer, now) as maintenance:
+        yield maintenance
 
 
 @contextmanager
 def open_ledger_at(address: str, *, to_fill: bool = False) -> Iterator[Ledger]:
-    """Open the ledger at *address*; what is wrong with it is said in a sentence.
+    """Open the ledger at *address*; what is wrong with it ends the command with a sentence.
 
     One that is *to_fill*, with very many records, is made where there is none.
     """

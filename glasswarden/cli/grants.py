@@ -84,7 +84,7 @@ def row_of(grant: Grant, now: datetime) -> Line:
         grant.ticket or "-",
         _count(grant),
     )
-    details = tuple(map(escape_unprintable, _details(grant, owed=state is State.OVERDUE)))
+    details = tuple(map(escape_unprintable, _details(grant, is_overdue=state is State.OVERDUE)))
     return Line(tuple(map(escape_unprintable, cells)), details, COLORS[state])
 
 
@@ -106,14 +106,14 @@ def _count(grant: Grant) -> str:
     return f"{changed}, {live} live" if live else changed
 
 
-def _details(grant: Grant, *, owed: bool) -> Iterator[str]:
+def _details(grant: Grant, *, is_overdue: bool) -> Iterator[str]:
     for field in grant.fields:
         changed = deed_of(field)
         place = f"{field_object(field)} " if field_object(field) != grant.subject else ""
         yield f"{place}{changed}  [{became(field)}]"
     if grant.reason:
         yield f"reason: {grant.reason}"
-    if owed:
+    if is_overdue:
         yield f"grant: {grant.id}"  # the word by which it is settled
     if grant.outcome:
         yield f"outcome: {grant.outcome}"
@@ -137,14 +137,14 @@ def became(field: Field) -> str:
         return _became_deleted(field)
     if field.state.git is Answer.YES:
         return "in Git"
-    words = {Answer.YES: "still live", Answer.NO: "undone", Answer.UNKNOWN: "not looked at"}
+    words = {Answer.YES: "still live", Answer.NO: "undone", Answer.UNKNOWN: "not checked"}
     return words[field.state.live]
 
 
 def _became_deleted(field: Field) -> str:
     if field.state.git is Answer.YES:
         return "not in Git either"
-    words = {Answer.YES: "still gone", Answer.NO: "back again", Answer.UNKNOWN: "not looked at"}
+    words = {Answer.YES: "still deleted", Answer.NO: "back again", Answer.UNKNOWN: "not checked"}
     return words[field.state.live]
 
 
@@ -183,7 +183,7 @@ def _seconds_left(grant: Grant, now: datetime) -> int:
 
 
 def show_summary(grants: Sequence[Grant], now: datetime) -> None:
-    """Say, beside the table, how many there are of each state."""
+    """Print, below the table, how many there are of each state."""
     states = [grant.state_at(now) for grant in grants]
     parts = [f"{states.count(state)} {state}" for state in State if state in states]
     if parts:
@@ -194,7 +194,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def ledger_option(function: Function) -> Function:
-    """Let a command be told its ledger as `address`.
+    """Give a command the option of its ledger, as `address`.
 
     Not required: the group is read before its subcommand, which asks for a ledger itself.
     """
@@ -208,7 +208,7 @@ def ledger_option(function: Function) -> Function:
 
 
 def scope_options(function: Function) -> Function:
-    """Let a command be told which records it goes by."""
+    """Give a command the options that select records."""
     since = click.option(
         "--since",
         type=MOMENT,
@@ -227,7 +227,7 @@ def require_ledger(address: str | None) -> str:
     return address
 
 
-OWED: Final = frozenset({State.OPEN, State.OVERDUE, State.UNCHECKED})
+UNSETTLED: Final = frozenset({State.OPEN, State.OVERDUE, State.UNCHECKED})
 EXIT_OVERDUE: Final = 1
 EXIT_UNCHECKED: Final = 3
 """Not 2, with which click ends on a mistyped command."""
@@ -262,7 +262,7 @@ COMMANDS: Final = {"sweep": "glasswarden.cli.grants:sweep"}
     "--exit-code", is_flag=True, help="End with 1 if one is overdue, 3 if one is unchecked."
 )
 def grants(**options: Any) -> None:  # noqa: ANN401 - as they came
-    """Show who broke the glass, and what is still owed for it.
+    """Show who used break-glass, and which follow-ups are open.
 
     A grant is open until it ends; then it is overdue while something changed under it is still
     live, and settled when all of it is undone, in Git (which --git shows), or delegated. Objects
@@ -282,7 +282,9 @@ def _list(
 ) -> None:
     now = datetime.now(UTC)
     grants = _find_grants(**options)
-    wanted = frozenset({State.OVERDUE}) if overdue else frozenset(State) if everything else OWED
+    wanted = (
+        frozenset({State.OVERDUE}) if overdue else frozenset(State) if everything else UNSETTLED
+    )
     shown = [grant for grant in grants if grant.state_at(now) in wanted]
     FORMATS[output](shown, now)
     if output == "table":
@@ -388,7 +390,7 @@ def _in_one_cluster(grants: Sequence[Grant]) -> bool:
     clusters = sorted({grant.cluster for grant in grants})
     if len(clusters) > 1:
         names = ", ".join(map(escape_unprintable, clusters))
-        click.echo(f"Nothing was looked up: choose one of {names} with --cluster.", err=True)
+        click.echo(f"No cluster was asked: choose one of {names} with --cluster.", err=True)
     return len(clusters) == 1
 
 
@@ -410,7 +412,7 @@ def _report_unread(evidence: Evidence) -> None:
 @ledger_option
 @scope_options
 @connection_options(asks_ledger=True, namespace="")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be done.")
 def sweep(
     *,
     address: str | None,
@@ -452,15 +454,15 @@ def left_over(obj: Object, now: datetime, namespace: Object | None = None) -> li
     What a grant on its Namespace left behind is over with that.
     """
     view = view_of(obj, namespace)
-    waits = view.petition is not None and now < view.petition.deadline
-    over = view.stamp is not None or view.petition is not None
+    waits = view.request is not None and now < view.request.deadline
+    over = view.stamp is not None or view.request is not None
     if is_open(view, now) or is_followed(view, now) or waits or not over:
         return []
     return sorted(names.ANNOTATIONS.intersection(annotations_of(obj)))
 
 
 def _sweep(kubectl: Kubectl, ref: Ref, *, dry_run: bool) -> bool | None:
-    """Sweep one object; tell whether there was anything, and nothing where it failed."""
+    """Sweep one object; return whether it had marks, or nothing if that failed."""
     try:
         found = kubectl.find(ref)
         marks = _marks(kubectl, found) if found else []

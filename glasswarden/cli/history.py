@@ -1,6 +1,6 @@
 """`glasswarden history`: the writes to an object's fields, one after another.
 
-Steps of a history as they are shown: a table for people, JSON for programs.
+The steps are shown as a table for people, or as JSON for programs.
 """
 
 import json
@@ -148,7 +148,7 @@ def command(
 
     A write is *attempted* until a later record, the live object or the audit log confirms it.
     What nobody recorded shows in what came after; a name in brackets is a field manager's, which
-    anybody can choose. With --audit-log, what got past the webhook is told too.
+    anybody can choose. With --audit-log, what got past the webhook is shown too.
     """  # noqa: D301 - the backslash keeps click from joining the lines
     wanted = _path(field) if field else ""
     named = EvidenceOptions(
@@ -165,7 +165,7 @@ def command(
         past = filter(partial(_names, question), observed)
         steps = chain_of(attempts, live, evidence.knowledge, evidence.masks, past)
         for each in evidence.audit.incomplete if evidence.audit else ():
-            click.echo(f"Not looked at: {each.what}: {each.why}", err=True)
+            click.echo(f"Not inspected: {each.what}: {each.why}", err=True)
     shown = [step for step in steps if _is_about(step, wanted)]
     if form == "json":
         click.echo(json.dumps([document_of(step) for step in shown], indent=2))
@@ -184,9 +184,9 @@ def _is_about(step: Step, wanted: str) -> bool:
     return not wanted or is_within(step.path, wanted) or is_within(wanted, step.path)
 
 
-def _names(question: Question, sighting: ObservedWrite) -> bool:
-    """Return whether *sighting* is of the object that *question* asks for."""
-    ref = sighting.ref
+def _names(question: Question, observed: ObservedWrite) -> bool:
+    """Return whether *observed* is of the object that *question* asks for."""
+    ref = observed.ref
     return (ref.kind, ref.name) == (question.kind, question.name) and all(
         asked in (None, found)
         for asked, found in ((question.group, ref.group), (question.namespace, ref.namespace))

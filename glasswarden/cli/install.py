@@ -39,7 +39,9 @@ from webhook.registration.configurations import PolicyTooLarge
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the rules; by default the policy that the pods mount.",
 )
-@click.option("--apply/--dry-run", "really", default=False, help="Do it, or only say what.")
+@click.option(
+    "--apply/--dry-run", "really", default=False, help="Apply it, or only print what would change."
+)
 @click.option("--show", is_flag=True, help="Print the webhook configurations as well.")
 def install(
     connection: Connection,
@@ -50,9 +52,9 @@ def install(
 ) -> None:
     """Register the webhook that the manifests installed; again after each change of the policy.
 
-    Not before its certificate is there and a pod is ready: an API server that asks somebody who
-    does not answer refuses writes. Without --apply nothing changes, but the API server has checked
-    what would be applied.
+    Not before its certificate is there and a pod is ready: an API server whose
+    webhook does not answer denies writes. Without --apply nothing changes, but the API server has
+    checked what would be applied.
     """
     installation = Installation(connection.open_api_server(), connection.namespace)
     try:
@@ -67,9 +69,9 @@ def install(
     for each in planned:
         if show:
             click.echo(json.dumps(each.configuration, indent=2))
-        click.echo(each.says + ("" if really else " (nothing was changed; --apply does it)"))
+        click.echo(each.description + ("" if really else " (nothing was changed; --apply does it)"))
     if really:
-        click.echo("Look at it with: glasswarden doctor")
+        click.echo("Check it with: glasswarden doctor")
 
 
 @click.command("uninstall")
@@ -79,7 +81,7 @@ def install(
 def uninstall(connection: Connection, *, registration_only: bool, yes: bool) -> None:
     """Take the webhook off the write path, then remove what the manifests installed.
 
-    What can stop a write goes first, and it is looked for under other names too. The records, their
+    What can stop a write is removed first, also under other names. The records, their
     keys and the namespace stay: they are evidence, and yours to delete.
     """
     server, namespace = connection.open_api_server(), connection.namespace
@@ -88,19 +90,19 @@ def uninstall(connection: Connection, *, registration_only: bool, yes: bool) -> 
     try:
         first = [*take_off(server)]
         parts = [] if registration_only else [*remove_parts(server, namespace)]
-        # A keeper that restores may have been in the middle of it.
+        # A certificate controller that restores may have been in the middle of it.
         again = [*take_off(server)]
         left = still_asking(server, namespace)
     except ApiServerError as error:
         raise click.ClickException(str(error)) from error
-    for name in (*first, *(each.part for each in parts if not each.refused), *again):
+    for name in (*first, *(each.part for each in parts if not each.error), *again):
         click.echo(f"removed {name}")
     if left:
         names = "\n".join(f"  kubectl delete {name}" for name in left)
         raise click.ClickException(f"these still ask Glasswarden about writes:\n{names}")
     click.echo("Nothing of Glasswarden can stop a write now.")
-    if refused := [f"  {each.part}: {each.refused}" for each in parts if each.refused]:
-        raise click.ClickException("\n".join(("these may still be there:", *refused)))
+    if failed := [f"  {each.part}: {each.error}" for each in parts if each.error]:
+        raise click.ClickException("\n".join(("these may still exist:", *failed)))
 
 
 @click.command("init")
@@ -116,7 +118,7 @@ def uninstall(connection: Connection, *, registration_only: bool, yes: bool) -> 
     "logs",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Also say what the policy would have denied in it, were it enforced. May be repeated.",
+    help="Also print what the policy would have denied in it, were it enforced. May be repeated.",
 )
 @click.option(
     "--days",
@@ -126,7 +128,7 @@ def uninstall(connection: Connection, *, registration_only: bool, yes: bool) -> 
 def init(
     connection: Connection, output: Path | None, logs: tuple[Path, ...], days: int | None
 ) -> None:
-    """Look at a cluster and propose a policy, with the reason of each line.
+    """Survey a cluster and propose a policy, with the reason of each line.
 
     Argo CD with its tracking and namespaces, Flux with its tenants, other engines, autoscalers,
     cert-manager, and controllers that left their field manager on managed objects. Only reads.

@@ -1,4 +1,4 @@
-"""`glasswarden keys`: the secrets of the webhook, made and renewed."""
+"""`glasswarden keys`: makes and renews the secrets of the webhook."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

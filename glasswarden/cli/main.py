@@ -1,8 +1,7 @@
-"""The root of the command line: which commands there are, and where each one lives.
+"""The root of the command line: which commands there are, and where each one is defined.
 
-Groups of commands whose modules are imported only when a command is asked for.
-
-`kubectl glasswarden …` in an incident must not wait for a web framework to load.
+A command's module is imported only when the command is called: `kubectl glasswarden …` in an
+incident must not wait for a web framework to load.
 """
 
 import importlib

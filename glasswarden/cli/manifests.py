@@ -1,4 +1,4 @@
-"""`glasswarden manifests`: what a cluster must be told about us."""
+"""`glasswarden manifests`: prints what is to be applied to a cluster."""
 
 import json
 from pathlib import Path
@@ -98,7 +98,7 @@ def fallback_policy_command(policy_file: Path | None, namespace: str) -> None:
 
 def _address(url: str | None, service: str | None) -> str | Service:
     if (url is None) == (service is None):
-        raise click.UsageError("say where the webhook is: --url or --service")
+        raise click.UsageError("give the address of the webhook: --url or --service")
     if url is not None:
         return url
     namespace, _, name = (service or "").partition("/")

@@ -36,13 +36,13 @@ INSTALLED: Final = "Where the product is installed."
 
 FIELD_MANAGER = "kubectl-glasswarden"
 PATIENCE = "10s"
-"""How long one object may take to be looked up."""
+"""How long reading one object may take."""
 
 _NAMESPACE = "--namespace="
 
 
 _PREFIX: Final = re.compile(r"^(error: |Error from server \(Forbidden\): (?=admission webhook))")
-"""What kubectl puts before a refusal of ours, or an error of its own: click says so as well."""
+"""What kubectl puts before a denial of ours, or an error of its own: click adds one as well."""
 
 
 class KubectlFailed(click.ClickException):
@@ -68,7 +68,7 @@ class Kubectl:
         found: dict[str, Any] = json.loads(completed.stdout)
         return found
 
-    def look(self, target: str) -> dict[str, Any] | None:
+    def get_or_none(self, target: str) -> dict[str, Any] | None:
         """Return the object that *target* names, none where there is none; or end."""
         try:
             return self.get(target)
@@ -80,15 +80,15 @@ class Kubectl:
     def find(self, ref: Ref) -> dict[str, Any] | None:
         """Return the object *ref*, none where there is none; or end with kubectl's own words."""
         wanted = ("-o", "json", "--ignore-not-found", f"--request-timeout={PATIENCE}")
-        said = self._run("get", *arguments_naming(ref), *wanted).stdout
-        found: dict[str, Any] | None = json.loads(said) if said.strip() else None
+        output = self._run("get", *arguments_naming(ref), *wanted).stdout
+        found: dict[str, Any] | None = json.loads(output) if output.strip() else None
         return found
 
     def whoami(self) -> str | None:
-        """Return as whom the API server knows the person; none where it does not say."""
+        """Return as whom the API server knows the person; none where it does not answer."""
         try:
-            said = json.loads(self._run("auth", "whoami", "-o", "json").stdout)
-            return str(said["status"]["userInfo"]["username"])
+            review = json.loads(self._run("auth", "whoami", "-o", "json").stdout)
+            return str(review["status"]["userInfo"]["username"])
         except (KubectlFailed, ValueError, KeyError, TypeError):
             return None
 
@@ -110,7 +110,7 @@ class Kubectl:
         )
 
     def annotate(self, target: str, annotations: dict[str, str | None]) -> None:
-        """Set annotations, and take off those that are none; a refusal ends with its reason."""
+        """Set annotations, and take off those that are none; a denial ends with its reason."""
         words = [
             f"{key}-" if value is None else f"{key}={value}" for key, value in annotations.items()
         ]
@@ -134,8 +134,8 @@ class Kubectl:
             # Every word is kubectl's own argument; no shell reads it.
             return subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
         except subprocess.CalledProcessError as error:
-            said = _PREFIX.sub("", error.stderr.strip())
-            raise KubectlFailed(said or f"kubectl ended with {error.returncode}") from error
+            reason = _PREFIX.sub("", error.stderr.strip())
+            raise KubectlFailed(reason or f"kubectl ended with {error.returncode}") from error
         except OSError as error:
             raise KubectlFailed(f"kubectl could not be run: {error}") from error
 
@@ -319,7 +319,7 @@ _FLAGS: Final = ("context", "kubeconfig", "as_")
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 STDIN: Final = Path("<stdin>")
-"""What mistakes in the standard input are said to be in."""
+"""The file name in messages about the standard input."""
 
 
 def read_policy(file: Path) -> Policy:
@@ -386,7 +386,7 @@ class TimeUnclear(ValueError):
 
 
 def parse_moment(text: str, now: datetime) -> datetime:
-    """Return the moment that *text* says; a length of time is counted back from *now*.
+    """Return the moment that *text* names; a length of time is counted back from *now*.
 
     A date alone is its first instant, and what names no zone is in UTC, like all that we print.
     """

@@ -1,10 +1,7 @@
-"""`glasswarden policy`: check a policy, ask it, test it, and see what it would have done.
+"""`glasswarden policy`: checks a policy, explains its verdicts, tests it, and simulates it.
 
-Running the tests of a policy, and reporting on them as test runners do.
-
-From a review to an explanation, and how that is shown: for people, and for programs.
-
-What a policy would have done, counted for the people who decide whether to enforce it.
+Explanations and counts are printed as text for people, or as JSON for programs; results of tests
+also as JUnit XML. Nothing here asks an API server.
 """
 
 import json
@@ -50,7 +47,7 @@ def explain_review(
         request = parse_review(body)
         if request.sub_resource == "scale" and parent is None:
             raise click.ClickException(
-                "a Scale does not say whose object it scales; give that object with --parent"
+                "a Scale does not name the object that it scales; give that object with --parent"
             )
         write = write_of(request, policy, parent, ring=ring)
     except ReviewMalformed as error:
@@ -268,7 +265,7 @@ class Tally:
 def tally(files: tuple[Path, ...], policy: Policy, since: datetime | None = None) -> Tally:
     """Return what *policy* would have made of the audit logs in *files*, shown while it works.
 
-    What happened before *since* is read too, for it tells what objects were; it is not counted.
+    What happened before *since* is read too, for the earlier state of objects; it is not counted.
     """
     counted = Tally()
     size = sum(file.stat().st_size for file in files)
@@ -383,7 +380,7 @@ def schema() -> None:
 def explain_command(
     review: Path, policy_file: Path | None, parent: Path | None, keys: Path | None, form: str
 ) -> None:
-    """Say what the verdict on the AdmissionReview in REVIEW is, and why.
+    """Show what the verdict on the AdmissionReview in REVIEW is, and why.
 
     REVIEW is a file with JSON, or - for the standard input.
     """
@@ -429,7 +426,7 @@ def test(ctx: click.Context, folder: Path, junit: Path | None) -> None:
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
 def simulate_command(logs: tuple[Path, ...], policy_file: Path | None, form: str) -> None:
-    """Say what the policy would have denied among the writes in the API server's audit LOGS.
+    """Show what the policy would have denied among the writes in the API server's audit LOGS.
 
     Give rotated logs in the order they were written; files that end in .gz are unpacked. Writes are
     judged as if every mode were `enforce`.
@@ -450,13 +447,13 @@ def _cautions(policy: Policy) -> list[str]:
         if each.managers and not each.actors
     )
     rules = (
-        f"the rule {each.name!r} lets everybody break the glass"
+        f"the rule {each.name!r} lets everybody use break-glass"
         for each in policy.document.break_glass.rules
         if "*" in each.users or not {"*", "system:authenticated"}.isdisjoint(each.groups)
     )
     undo = (
         "rollout-undo lets through every change of a workload's template by whoever calls his "
-        "program kubectl: nothing in the write tells an undo from it"
+        "program kubectl: nothing in the write distinguishes an undo from it"
         for _ in policy.document.benign
         if _ is Benign.ROLLOUT_UNDO
     )

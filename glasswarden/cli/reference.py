@@ -9,7 +9,7 @@ import click
 from glasswarden.cli.main import main
 
 KEPT: Final = "\b\n"
-"""With which click is told to leave a paragraph's lines as they are."""
+"""The mark that keeps click from joining the lines of a paragraph."""
 
 HEAD: Final = """\
 # Commands
@@ -63,16 +63,16 @@ def _paragraphs(text: str) -> str:
 def _row(option: click.Option, ctx: click.Context) -> str:
     names = ", ".join([*option.opts, *option.secondary_opts])
     metavar = "" if option.is_flag or option.count else f" {option.make_metavar(ctx)}"
-    said = [option.help or ""]
+    parts = [option.help or ""]
     if option.required:
-        said.append("Required.")
+        parts.append("Required.")
     if isinstance(option.show_default, str):
-        said.append(f"By default {option.show_default}.")
+        parts.append(f"By default {option.show_default}.")
     elif option.show_default and option.default is not None:
-        said.append(f"By default `{option.default}`.")
+        parts.append(f"By default `{option.default}`.")
     if option.envvar:
-        said.append(f"`{option.envvar}`.")
-    words = " ".join(filter(None, said)).replace("|", "\\|").replace("\n", " ")
+        parts.append(f"`{option.envvar}`.")
+    words = " ".join(filter(None, parts)).replace("|", "\\|").replace("\n", " ")
     return f"| `{names}{metavar}` | {words} |".replace("`|", "`\\|")
 
 

@@ -43,7 +43,7 @@ MOST_FINDINGS: Final = 20
 
 
 def trusted_by(public_keys: tuple[str, ...], keys: Path | None, address: str) -> frozenset[str]:
-    """Return whose signatures count: as was said, or by the key at hand, as for `ledger fsck`."""
+    """Return whose signatures count: as given, or by the key at hand, as for `ledger fsck`."""
     try:
         return frozenset(public_keys) or own_key(keys, address)
     except KeyUnusable:
@@ -130,9 +130,9 @@ def command(
       glasswarden report --ticket INC-42 -o report.html
 
     What is still live is asked of the cluster, what Git declares of --git. With
-    both, what differs and no record explains is told too; with --audit-log, what got past the
-    webhook. About a ticket, what was refused or got past on its objects in its time is part of it.
-    What could not be looked at is said in the report.
+    both, what differs and no record explains is reported too; with --audit-log, what got past the
+    webhook. About a ticket, what was denied or got past on its objects in its time is part of it.
+    The report names what could not be inspected.
     """  # noqa: D301 - the backslash keeps click from joining the lines
     question = question_of(options, connection.namespace)
     policy = policy_in(policy_file)
@@ -141,7 +141,7 @@ def command(
         ledger=address,
         keys=keys,
         cluster=question.cluster or (policy.cluster if policy_file else ""),
-        # What one cluster has live says nothing about a write in another.
+        # The live state of one cluster proves nothing about a write in another.
         is_any_cluster=no_live and not audit_logs,
         audit_logs=audit_logs,
         git=git_folder(git, path, values, question.app, connection.namespace),

@@ -80,14 +80,14 @@ def command(
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Review what drifts: what keeps coming back, what is owed, what nobody can explain.
+    """Review what drifts: what recurs, which follow-ups are open, what nothing explains.
 
     \b
       glasswarden review --since 7d --git . --path deploy/prod -o review.md
 
-    From the ledger's records, the grants, the history that `glasswarden correlator` keeps, and a
-    look at the cluster; with --audit-log, what no record explains is put down to whom the log
-    proves. What could not be known is said at the end.
+    From the ledger's records, the grants, the history that `glasswarden correlator` keeps, and
+    the live state; with --audit-log, what no record explains is attributed to whom the log
+    proves. What is unknown is listed at the end.
     """  # noqa: D301 - the backslash keeps click from joining the lines
     if since >= (time := now()):
         raise click.BadParameter("it lies in the future", param_hint="--since")

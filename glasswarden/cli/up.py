@@ -59,7 +59,7 @@ ADVICE = "Which address of this machine does the API server reach? Name it with 
     "repositories",
     multiple=True,
     metavar="DIR|URL[@REV]",
-    help="Look for drift from this repository all the time. Repeatable.",
+    help="Watch for drift from this repository. Repeatable.",
 )
 def command(
     connection: Connection,
@@ -82,7 +82,7 @@ def command(
     _end_once()
     try:
         _reject_second_webhook(server)
-        # The programs look for no kubeconfig of their own.
+        # The programs search no kubeconfig of their own.
         flags = replace(connection, kubeconfig=connection.file).flags()
         with (
             serving(local, certificates, policy_file, flags) as webhook,
@@ -92,7 +92,7 @@ def command(
             _print_summary(server, local)
             _wait_for(webhook, local)
     except KeyboardInterrupt:
-        click.echo("\nThe API server asks nobody any more.")
+        click.echo("\nThe webhook is no longer registered.")
     except (ApiServerError, NotStarted, PolicyTooLarge, StillAsked) as error:
         raise click.ClickException(str(error)) from error
 
@@ -100,7 +100,7 @@ def command(
 def _end_once() -> None:
     """Let the first signal end us, and no later one disturb that.
 
-    Cut short, it would leave a registration that refuses writes, and nobody who answers.
+    Cut short, it would leave a registration that denies writes, and no webhook that answers.
     """
 
     def end(*_: object) -> None:
@@ -131,7 +131,7 @@ def _wait_until_reached(installation: Installation) -> Finding:
     """Return how the webhook was reached; API servers take a moment to read a configuration."""
     for _ in range(TRIES - 1):
         found = reachability(installation)
-        if found.health is not Health.UNSURE:
+        if found.health is not Health.WARN:
             return found
         time.sleep(PAUSE_SECONDS)
     return reachability(installation)
@@ -139,7 +139,7 @@ def _wait_until_reached(installation: Installation) -> Finding:
 
 def _print_summary(server: ApiServer, local: Local) -> None:
     found = _wait_until_reached(Installation(server))
-    if found.health is Health.ILL:
-        raise NotStarted(f"{found.says}\n{ADVICE}")
-    click.echo(f"{server.address} asks {local.url}: {found.says}.")
+    if found.health is Health.FAIL:
+        raise NotStarted(f"{found.message}\n{ADVICE}")
+    click.echo(f"{server.address} asks {local.url}: {found.message}.")
     click.echo(f"Records: {local.ledger}   log: {local.log}   Ctrl-C ends it.")

@@ -54,7 +54,7 @@ from webhook.settings import Settings
     "--spool",
     envvar="GLASSWARDEN_SPOOL",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder where records wait while the ledger is away. Beside an SQLite ledger by default.",
+    help="Folder of records for an unavailable ledger. Beside an SQLite ledger by default.",
 )
 @click.option(
     "--spool-megabytes",
@@ -85,7 +85,7 @@ from webhook.settings import Settings
     default=True,
     show_default=True,
     envvar="GLASSWARDEN_EVENTS",
-    help="Tell of grants, their uses and refusals by Kubernetes Events on the objects.",
+    help="Publish grants, their uses and denials as Kubernetes Events on the objects.",
 )
 @click.option(
     "--fast-http/--no-fast-http",

@@ -1,7 +1,7 @@
 """One leader among replicas, by a Kubernetes Lease.
 
 Other replicas' clocks are not trusted: a lease has run out when we have not seen it renewed for its
-whole duration, the way client-go does it. The API server refuses the slower of two writes.
+whole duration, the way client-go does it. The API server rejects the slower of two writes.
 """
 
 from dataclasses import dataclass, field
@@ -17,16 +17,16 @@ _FORMAT: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """Who was seen to hold a lease, and since when nothing has changed about it."""
+class ObservedLease:
+    """The holder of a lease, and since when it has not been renewed."""
 
     holder: str
     renewed: str
     at: datetime
 
 
-def is_free(seen: Sighting | None, identity: str, now: datetime, duration: timedelta) -> bool:
-    """Tell whether *identity* may take the lease, or keep it."""
+def is_free(seen: ObservedLease | None, identity: str, now: datetime, duration: timedelta) -> bool:
+    """Return whether *identity* may take the lease, or keep it."""
     return seen is None or seen.holder in ("", identity) or now - seen.at >= duration
 
 
@@ -39,12 +39,12 @@ class Lease:
     name: str
     identity: str
     duration: timedelta = DURATION
-    _seen: Sighting | None = field(default=None, init=False)
+    _seen: ObservedLease | None = field(default=None, init=False)
 
     def hold(self, now: datetime) -> bool:
-        """Take the lease, or renew it; tell whether we lead until it runs out."""
+        """Take the lease, or renew it; return whether we lead until it runs out."""
         lease = self.server.get_or_none(f"{self._collection}/{self.name}")
-        self._look_at(lease, now)
+        self._observe(lease, now)
         if not is_free(self._seen, self.identity, now, self.duration):
             return False
         try:
@@ -64,14 +64,14 @@ class Lease:
     def _collection(self) -> str:
         return f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases"
 
-    def _look_at(self, lease: Object | None, now: datetime) -> None:
+    def _observe(self, lease: Object | None, now: datetime) -> None:
         if lease is None:
             self._seen = None
             return
         spec: dict[str, Any] = lease.get("spec") or {}
         holder, renewed = spec.get("holderIdentity") or "", spec.get("renewTime") or ""
         if self._seen is None or (self._seen.holder, self._seen.renewed) != (holder, renewed):
-            self._seen = Sighting(holder, renewed, now)
+            self._seen = ObservedLease(holder, renewed, now)
 
     def _write(self, lease: Object | None, now: datetime) -> None:
         spec = {

@@ -109,7 +109,7 @@ class Replay:
         return given
 
     def _store(self, review: bytes) -> None:
-        """Have the cluster hold what was let in, for the next question about it."""
+        """Have the cluster hold what was allowed, for the next question about it."""
         request = msgspec.json.decode(review, type=_Review).request
         if request.object is not None and not request.dry_run and not request.sub_resource:
             self.cluster.take(request.object)
@@ -205,8 +205,8 @@ def show_command(line: str, margin: str = "") -> None:
 
 def _render_seen(step: Step, given: list[Response]) -> Iterator[str]:
     """Yield what was to be seen, in the words that the webhook finds now."""
-    if refused := [each.status.message for each in given if not each.allowed]:
-        yield from (click.style(line, fg="red") for line in _render_lines(refused[-1]))
+    if denied := [each.status.message for each in given if not each.allowed]:
+        yield from (click.style(line, fg="red") for line in _render_lines(denied[-1]))
     elif warned := [warning for each in given for warning in each.warnings]:
         yield from (click.style(line, fg="yellow") for line in _render_lines(warned[0]))
     elif step.said:

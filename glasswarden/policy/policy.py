@@ -114,7 +114,7 @@ class Delegate:
     fields: tuple[PathPattern, ...]
 
     def covers(self, write: Write) -> bool:
-        """Tell whether all that *write* does is the delegate's to do."""
+        """Return whether all that *write* does is the delegate's to do."""
         return (
             (write.actor.name in self.actors or write.manager in self.managers)
             and write.operation in self.operations
@@ -131,7 +131,7 @@ class Hidden:
     fields: tuple[PathPattern, ...]
 
     def holds(self, ref: Ref, change: Change) -> bool:
-        """Tell whether a value of *change* is, contains or is part of such a field."""
+        """Return whether a value of *change* is, contains or is part of such a field."""
         return self.kinds.fits(ref) and any(
             overlaps(walk, change.path, change.old, change.new) for walk in walks_of(self.fields)
         )
@@ -165,9 +165,9 @@ class Policy:
 
     @property
     def fails_closed(self) -> bool:
-        """Whether the API server refuses a guarded write that it gets no answer about.
+        """Whether the API server denies a guarded write that it gets no answer about.
 
-        Where nothing is enforced nobody is to be refused, and an outage of ours is no exception.
+        Where nothing is enforced, nothing is denied, also during an outage of the webhook.
         """
         if self.document.outage.away is not None:
             return self.document.outage.away is doc.WithoutRecord.REFUSE
@@ -193,7 +193,7 @@ class Policy:
     def reconciler_of(self, ref: Ref) -> Owner | None:
         """Return *ref* as the owner it is to other objects, where it steers an engine that counts.
 
-        Of an engine that does not, no controller is trusted: its own writes would be refused.
+        Of an engine that does not, no controller is trusted: its own writes would be denied.
         """
         found = reconciler_of(ref)
         return found if found is not None and found.engine in self.engine_names else None
@@ -211,7 +211,7 @@ class Policy:
         return any(actor.name in self.controllers[name] for name in self.engine_names)
 
     def mode_of(self, write: Write) -> Mode:
-        """Return what happens to *write* if it is refused."""
+        """Return what happens to *write* if it is denied."""
         if write.steers:
             return self.document.reconcilers
         target = in_own_namespace(write.target)
@@ -316,7 +316,7 @@ def _delegate(delegation: doc.Delegation) -> Delegate:
 
 
 def enforce_everywhere(policy: Policy) -> Policy:
-    """Return *policy* with every mode turned to `enforce`: what it would refuse, it refuses."""
+    """Return *policy* with every mode set to `enforce`: what it would deny, it denies."""
     document = msgspec.structs.replace(
         policy.document, mode=Mode.ENFORCE, reconcilers=Mode.ENFORCE, modes=()
     )

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Mode(StrEnum):
-    """From the strictest to the mildest; a refused write is recorded in all of them."""
+    """From the strictest to the mildest; a denied write is recorded in all of them."""
 
     ENFORCE = "enforce"
     WARN = "warn"

@@ -1,13 +1,8 @@
-"""The examination: one check a question, each with what was found and what to do about it.
+"""Checks an installation: each check gives a finding, with what to do about it.
 
-Nothing is changed. The one write that is tried is a dry run: it makes the API server ask the
+The checks read the cluster, the webhook's own metrics and, where its address is given, the ledger.
+Nothing is changed. The one write that is tried is a dry run: it makes the API server call the
 webhook, which is the only way to know that it can.
-
-What a check came to.
-
-What the webhook's own figures say about it.
-
-The ledger as this machine reaches it: there, of our schema, sound at its end, with room left.
 """
 
 import base64
@@ -51,12 +46,12 @@ from webhook.registration.configurations import (
 
 
 class Health(StrEnum):
-    """What a check came to."""
+    """The result of a check."""
 
-    WELL = "well"
-    UNSURE = "unsure"
-    """It could not be told, or wants watching."""
-    ILL = "ill"
+    OK = "OK"
+    WARN = "WARN"
+    """It could not be checked, or needs attention."""
+    FAIL = "FAIL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ class Finding:
 
     subject: str
     health: Health
-    says: str
+    message: str
     advice: str = ""
 
 
@@ -79,7 +74,7 @@ Metrics = Mapping[str, float]
 
 
 def metrics_in(exposition: str) -> Metrics:
-    """Return the figures in what `/metrics` serves."""
+    """Return the metrics in what `/metrics` serves."""
     found: dict[str, float] = {}
     for family in text_string_to_metric_families(exposition):
         for sample in family.samples:
@@ -87,67 +82,69 @@ def metrics_in(exposition: str) -> Metrics:
     return found
 
 
-def recording(figures: Metrics) -> Finding:
+def recording(metrics: Metrics) -> Finding:
     """Judge whether what is decided gets into the ledger."""
-    subject, waiting = "recording", int(figures.get("glasswarden_spool_records", 0))
-    oldest = figures.get("glasswarden_spool_oldest_seconds", 0.0)
+    subject, waiting = "recording", int(metrics.get("glasswarden_spool_records", 0))
+    oldest = metrics.get("glasswarden_spool_oldest_seconds", 0.0)
     behind = f"{waiting} records wait in the spool, the oldest for {oldest:.0f} s"
-    if not figures.get("glasswarden_ledger_available", 1.0):
-        says = f"the webhook does not reach its ledger; {behind}"
-        return Finding(subject, Health.ILL, says, "docs/runbooks/ledger-unavailable.md")
-    if unrecorded := int(figures.get("glasswarden_unrecorded_writes_total", 0)):
-        says = f"{unrecorded} writes could not be recorded since it started"
-        return Finding(subject, Health.UNSURE, says, "docs/runbooks/writes-unrecorded.md")
+    if not metrics.get("glasswarden_ledger_available", 1.0):
+        message = f"the webhook does not reach its ledger; {behind}"
+        return Finding(subject, Health.FAIL, message, "docs/runbooks/ledger-unavailable.md")
+    if unrecorded := int(metrics.get("glasswarden_unrecorded_writes_total", 0)):
+        message = f"{unrecorded} writes could not be recorded since it started"
+        return Finding(subject, Health.WARN, message, "docs/runbooks/writes-unrecorded.md")
     if waiting:
-        return Finding(subject, Health.UNSURE, behind, "look again in a minute: it is delivering")
-    return Finding(subject, Health.WELL, "every record is in the ledger")
+        return Finding(subject, Health.WARN, behind, "check again in a minute: it is delivering")
+    return Finding(subject, Health.OK, "every record is in the ledger")
 
 
-def policy_in_force(figures: Metrics) -> Finding:
+def policy_in_force(metrics: Metrics) -> Finding:
     """Judge whether the webhook goes by the policy file as it is."""
     subject = "rules"
-    if figures.get("glasswarden_policy_refused"):
-        says = "the policy file cannot be used as it is; the rules from before serve"
-        return Finding(subject, Health.ILL, says, "docs/runbooks/policy-rejected.md")
-    return Finding(subject, Health.WELL, "the policy file is in force")
+    if metrics.get("glasswarden_policy_refused"):
+        message = "the policy file cannot be used as it is; the rules from before stay in force"
+        return Finding(subject, Health.FAIL, message, "docs/runbooks/policy-rejected.md")
+    return Finding(subject, Health.OK, "the policy file is in force")
 
 
-def keys(figures: Metrics, now: datetime) -> Finding:
+def keys(metrics: Metrics, now: datetime) -> Finding:
     """Judge the key that grants are stamped with."""
     subject, advice = "keys", "glasswarden keys rotate"
-    since = figures.get("glasswarden_grant_key_active_timestamp_seconds", 0.0)
+    since = metrics.get("glasswarden_grant_key_active_timestamp_seconds", 0.0)
     if not since:
-        return Finding(subject, Health.ILL, "no key signs: nobody can break the glass", advice)
-    if refused := int(figures.get("glasswarden_stamps_refused_total", 0)):
-        says = f"{refused} writes met a stamp that no key verifies: a key was revoked, or a forgery"
-        return Finding(subject, Health.UNSURE, says, "docs/break-glass.md: ask anew where needed")
+        return Finding(subject, Health.FAIL, "no key signs: nobody can use break-glass", advice)
+    if rejected := int(metrics.get("glasswarden_stamps_refused_total", 0)):
+        message = (
+            f"{rejected} writes had a stamp that no key verifies: a key was revoked, or a forgery"
+        )
+        return Finding(subject, Health.WARN, message, "docs/break-glass.md: ask anew where needed")
     age = now - datetime.fromtimestamp(since, UTC)
-    says = f"the key in use signs since {age.days} days"
+    message = f"the key in use signs since {age.days} days"
     if age > KEY_AGE:
-        return Finding(subject, Health.UNSURE, says, advice)
-    return Finding(subject, Health.WELL, says)
+        return Finding(subject, Health.WARN, message, advice)
+    return Finding(subject, Health.OK, message)
 
 
-def webhook_clock(figures: Metrics, now: datetime) -> Finding:
+def webhook_clock(metrics: Metrics, now: datetime) -> Finding:
     """Judge the clock that grants end by; the answer took its time to come."""
-    theirs = figures.get("glasswarden_clock_timestamp_seconds", now.timestamp())
+    theirs = metrics.get("glasswarden_clock_timestamp_seconds", now.timestamp())
     skew = abs(now.timestamp() - theirs)
-    says = f"{skew:.0f} s between this machine and the webhook"
+    message = f"{skew:.0f} s between this machine and the webhook"
     if skew > SKEW_SECONDS:
         advice = "set the webhook's clock: grants end, and records are dated, by it"
-        return Finding("webhook-clock", Health.ILL, says, advice)
-    return Finding("webhook-clock", Health.WELL, says)
+        return Finding("webhook-clock", Health.FAIL, message, advice)
+    return Finding("webhook-clock", Health.OK, message)
 
 
-def check_served_certificate(figures: Metrics, now: datetime) -> Finding:
+def check_served_certificate(metrics: Metrics, now: datetime) -> Finding:
     """Judge the certificate that the webhook really serves, which may not be the one kept."""
     subject = "served"
-    expiry = figures.get("glasswarden_certificate_expiry_timestamp_seconds", 0.0)
+    expiry = metrics.get("glasswarden_certificate_expiry_timestamp_seconds", 0.0)
     left = datetime.fromtimestamp(expiry, UTC) - now
     if left <= timedelta():
         advice = "docs/runbooks/certificate-expires.md"
-        return Finding(subject, Health.ILL, "the certificate that is served has expired", advice)
-    return Finding(subject, Health.WELL, f"a certificate valid for {left.days} days")
+        return Finding(subject, Health.FAIL, "the certificate that is served has expired", advice)
+    return Finding(subject, Health.OK, f"a certificate valid for {left.days} days")
 
 
 TAIL: Final = timedelta(hours=24)
@@ -168,14 +165,14 @@ _ADVICE: Final[dict[type[LedgerError], str]] = {
 
 
 def ledger(address: str, now: datetime) -> Iterator[Finding]:
-    """Yield what there is to say about the ledger at *address*."""
+    """Yield the findings about the ledger at *address*."""
     try:
         with closing(open_ledger(address, create=False)) as opened:
-            yield Finding("ledger", Health.WELL, f"{len(opened.heads())} chains")
+            yield Finding("ledger", Health.OK, f"{len(opened.heads())} chains")
             yield tail(opened, now)
     except LedgerError as error:
         advice = _ADVICE.get(type(error), "docs/runbooks/ledger-unavailable.md")
-        yield Finding("ledger", Health.ILL, str(error), advice)
+        yield Finding("ledger", Health.FAIL, str(error), advice)
     if not is_postgres(address):
         yield from _disk("disk", file_of(address).parent)
 
@@ -185,20 +182,20 @@ def tail(opened: Ledger, now: datetime) -> Finding:
     run = Fsck(opened, Trust(), since=now - TAIL)
     wrong = [str(finding) for finding in islice(run.find_faults(), MOST_SHOWN)]
     if wrong:
-        advice = "glasswarden ledger fsck; docs/records.md says what a finding means"
-        return Finding("chains", Health.ILL, "; ".join(wrong), advice)
-    return Finding("chains", Health.WELL, f"{run.tally.records} records of a day verify")
+        advice = "glasswarden ledger fsck; docs/records.md explains the findings"
+        return Finding("chains", Health.FAIL, "; ".join(wrong), advice)
+    return Finding("chains", Health.OK, f"{run.tally.records} records of a day verify")
 
 
 def room(subject: str, free: int, total: int) -> Finding:
     """Judge how much room is left on a disk."""
-    says = f"{free / 1e9:.1f} GB of {total / 1e9:.1f} GB are free"
+    message = f"{free / 1e9:.1f} GB of {total / 1e9:.1f} GB are free"
     if free < min(LEAST_BYTES, LITTLE * total):
         advice = "make room, or glasswarden ledger prune: docs/runbooks/writes-unrecorded.md"
-        return Finding(subject, Health.ILL, says, advice)
+        return Finding(subject, Health.FAIL, message, advice)
     if free < LITTLE * total:
-        return Finding(subject, Health.UNSURE, says, "make room before it is full")
-    return Finding(subject, Health.WELL, says)
+        return Finding(subject, Health.WARN, message, "make room before it is full")
+    return Finding(subject, Health.OK, message)
 
 
 def _disk(subject: str, folder: Path) -> Iterator[Finding]:
@@ -234,9 +231,9 @@ def examine(
     try:
         policy = policy or installation.policy()
     except (ApiServerError, NotInstalled, PolicyUnreadable) as error:
-        yield Finding("policy", Health.ILL, str(error), "glasswarden policy check policy.yaml")
+        yield Finding("policy", Health.FAIL, str(error), "glasswarden policy check policy.yaml")
     else:
-        yield Finding("policy", Health.WELL, f"digest {policy.digest[:12]}")
+        yield Finding("policy", Health.OK, f"digest {policy.digest[:12]}")
     yield from registration(registered, policy, state)
     if policy is not None and policy.glass:
         yield stamping(installation.configuration_in_force(MUTATING), policy, state)
@@ -253,12 +250,12 @@ def examine(
 def _check_metrics(
     installation: Installation, registered: Object, policy: Policy | None, now: datetime
 ) -> Iterator[Finding]:
-    """Yield what the webhook's own figures say."""
+    """Yield the findings about the webhook's own metrics."""
     try:
         read = metrics_in(installation.read_metrics(registered))
     except (ApiServerError, ValueError) as error:
         advice = "may you `get services/proxy` in its namespace?"
-        yield Finding("figures", Health.UNSURE, f"not read: {error}", advice)
+        yield Finding("metrics", Health.WARN, f"not read: {error}", advice)
         return
     yield webhook_clock(read, now)
     yield check_served_certificate(read, now)
@@ -274,7 +271,7 @@ def _certificate(
     try:
         state = installation.certificates().read()
     except (ApiServerError, OSError, StateUnreadable) as error:
-        return None, Finding("certificate", Health.ILL, str(error), "glasswarden certs issue")
+        return None, Finding("certificate", Health.FAIL, str(error), "glasswarden certs issue")
     return state, certificate(state, installation.hosts(registered), now)
 
 
@@ -282,36 +279,47 @@ def _check(subject: str, check: Callable[[], Finding]) -> Iterator[Finding]:
     try:
         yield check()
     except ApiServerError as error:
-        yield Finding(subject, Health.UNSURE, str(error))
+        yield Finding(subject, Health.WARN, str(error))
 
 
 def clock(theirs: datetime, ours: datetime) -> Finding:
     """Judge how far apart two clocks are."""
     skew = abs(ours - theirs)
-    says = f"{skew.total_seconds():.0f} s between this machine and the API server"
+    message = f"{skew.total_seconds():.0f} s between this machine and the API server"
     if skew > BACKDATE:
-        return Finding("clock", Health.ILL, says, "set the clocks: certificates look not yet valid")
+        return Finding(
+            "clock", Health.FAIL, message, "set the clocks: certificates seem not yet valid"
+        )
     if skew > SKEW:
-        return Finding("clock", Health.UNSURE, says, "let both follow a time server")
-    return Finding("clock", Health.WELL, says)
+        return Finding("clock", Health.WARN, message, "let both follow a time server")
+    return Finding("clock", Health.OK, message)
 
 
 def certificate(state: State | None, hosts: set[str], now: datetime) -> Finding:
     """Judge the serving certificate."""
     subject = "certificate"
     if state is None:
-        return Finding(subject, Health.ILL, "there is none", "is the keeper running?")
+        return Finding(
+            subject, Health.FAIL, "there is none", "is the certificate controller running?"
+        )
     left = state.expires - now
-    says = f"{state.phase}, valid for {left.days} days"
+    message = f"{state.phase}, valid for {left.days} days"
     if left <= timedelta():
-        return Finding(subject, Health.ILL, "it has expired", "glasswarden certs rotate, twice")
+        return Finding(subject, Health.FAIL, "it has expired", "glasswarden certs rotate, twice")
     names = names_of(state.serving.certificate)
     if lacking := hosts - {*names}:
-        says = f"it is for {', '.join(names)}, not for {', '.join(sorted(lacking))}"
-        return Finding(subject, Health.ILL, says, "start the keeper with that --host")
+        message = f"it is for {', '.join(names)}, not for {', '.join(sorted(lacking))}"
+        return Finding(
+            subject, Health.FAIL, message, "start the certificate controller with that --host"
+        )
     if state.phase is Phase.STEADY and is_due(state, names, now):
-        return Finding(subject, Health.UNSURE, f"{says}, due for renewal", "see the keeper's log")
-    return Finding(subject, Health.WELL, says)
+        return Finding(
+            subject,
+            Health.WARN,
+            f"{message}, due for renewal",
+            "see the certificate controller's log",
+        )
+    return Finding(subject, Health.OK, message)
 
 
 def registration(
@@ -320,8 +328,8 @@ def registration(
     """Judge the webhook configuration: whether it is there, of this policy, of this authority."""
     advice = "glasswarden install --apply"
     if registered is None:
-        says = f"{VALIDATING.resource}/{VALIDATING.name} is not there: nothing is guarded"
-        yield Finding("registration", Health.ILL, says, advice)
+        message = f"{VALIDATING.resource}/{VALIDATING.name} does not exist: nothing is guarded"
+        yield Finding("registration", Health.FAIL, message, advice)
         return
     if policy is not None:
         yield made_from(registered, policy)
@@ -332,27 +340,27 @@ def registration(
 
 
 def stamping(registered: Object | None, policy: Policy, state: State | None) -> Finding:
-    """Judge whether whoever may break the glass can: the mutating configuration stamps grants."""
+    """Judge whether break-glass works: the mutating configuration stamps grants."""
     subject, advice = "break-glass", "glasswarden install --apply"
     if registered is None:
-        says = f"{MUTATING.resource}/{MUTATING.name} is not there: no grant is ever stamped"
-        return Finding(subject, Health.ILL, says, advice)
+        message = f"{MUTATING.resource}/{MUTATING.name} does not exist: no grant is ever stamped"
+        return Finding(subject, Health.FAIL, message, advice)
     wanted = mutating_configuration(policy, Endpoint("", b"", ""))
     found = [made_from(registered, policy), conditions(registered, wanted)]
     found += [trust(registered, state)] if state is not None else []
-    ill = [each for each in found if each.health is not Health.WELL]
-    if not ill:
-        return Finding(subject, Health.WELL, "grants can be stamped")
-    return Finding(subject, Health.ILL, "; ".join(each.says for each in ill), advice)
+    failed = [each for each in found if each.health is not Health.OK]
+    if not failed:
+        return Finding(subject, Health.OK, "grants can be stamped")
+    return Finding(subject, Health.FAIL, "; ".join(each.message for each in failed), advice)
 
 
 def made_from(registered: Object, policy: Policy) -> Finding:
     """Judge whether the configuration follows from *policy*."""
     digest = registered["metadata"].get("annotations", {}).get("glasswarden.io/policy", "")
     if digest == policy.digest:
-        return Finding("registration", Health.WELL, "made from this policy")
-    says = f"made from another policy, digest {digest[:12] or 'unknown'}"
-    return Finding("registration", Health.ILL, says, "glasswarden install --apply")
+        return Finding("registration", Health.OK, "made from this policy")
+    message = f"made from another policy, digest {digest[:12] or 'unknown'}"
+    return Finding("registration", Health.FAIL, message, "glasswarden install --apply")
 
 
 def conditions(registered: Object, wanted: Object) -> Finding:
@@ -367,13 +375,13 @@ def conditions(registered: Object, wanted: Object) -> Finding:
     extra = live.keys() - {entry["name"] for entry in wanted["webhooks"]}
     differences += (f"{name}: not of this policy" for name in sorted(extra))
     if not differences:
-        return Finding("conditions", Health.WELL, "as the policy says")
-    says = f"not as the policy says: {', '.join(differences)}"
-    return Finding("conditions", Health.ILL, says, "glasswarden install --apply")
+        return Finding("conditions", Health.OK, "as the policy requires")
+    message = f"not as the policy requires: {', '.join(differences)}"
+    return Finding("conditions", Health.FAIL, message, "glasswarden install --apply")
 
 
 def _holds(live: Any, wanted: Any) -> bool:  # noqa: ANN401 - JSON
-    """Tell whether *live* says all that *wanted* says; the API server adds defaults."""
+    """Return whether *live* has all that *wanted* has; the API server adds defaults."""
     if isinstance(wanted, dict):
         return isinstance(live, dict) and all(_holds(live.get(k), v) for k, v in wanted.items())
     if isinstance(wanted, list):
@@ -391,34 +399,35 @@ def trust(registered: Object, state: State) -> Finding:
     entries = registered.get("webhooks") or ()
     others = [e["name"] for e in entries if e["clientConfig"].get("caBundle") != wanted]
     if not others:
-        return Finding("caBundle", Health.WELL, f"{len(state.authorities)} trusted, as kept")
-    says = f"not the authorities that are kept: {', '.join(others)}"
-    return Finding("caBundle", Health.ILL, says, "see the keeper's log; glasswarden certs rotate")
+        return Finding("caBundle", Health.OK, f"{len(state.authorities)} trusted, as kept")
+    message = f"not the authorities that are kept: {', '.join(others)}"
+    advice = "see the certificate controller's log; glasswarden certs rotate"
+    return Finding("caBundle", Health.FAIL, message, advice)
 
 
 def _endpoints(installation: Installation, registered: Object | None) -> Finding:
     entries = (registered or {}).get("webhooks") or ()
     if any("url" in entry["clientConfig"] for entry in entries):
-        return Finding("endpoints", Health.WELL, "the webhook is registered by URL")
+        return Finding("endpoints", Health.OK, "the webhook is registered by URL")
     ready = installation.ready_addresses()
     if not ready:
-        says = f"no ready pod behind Service {installation.namespace}/{installation.service}"
+        message = f"no ready pod behind Service {installation.namespace}/{installation.service}"
         advice = f"kubectl get pods -n {installation.namespace}"
-        return Finding("endpoints", Health.ILL, says, advice)
-    return Finding("endpoints", Health.WELL, f"{len(ready)} ready")
+        return Finding("endpoints", Health.FAIL, message, advice)
+    return Finding("endpoints", Health.OK, f"{len(ready)} ready")
 
 
 def correlator(deployments: list[Object]) -> Finding:
-    """Judge whether somebody looks for drift and for what grants left behind."""
+    """Judge whether a correlator inspects drift and open follow-ups."""
     subject = "correlator"
     if not deployments:
-        says = "none is installed: nobody looks for drift, or for what grants left behind"
-        return Finding(subject, Health.UNSURE, says, "docs/operate.md")
+        message = "none is installed: drift and open follow-ups are not inspected"
+        return Finding(subject, Health.WARN, message, "docs/operate.md")
     ready = sum((each.get("status") or {}).get("readyReplicas", 0) for each in deployments)
     if not ready:
         advice = "kubectl logs -l app.kubernetes.io/component=correlator"
-        return Finding(subject, Health.ILL, "no replica is ready", advice)
-    return Finding(subject, Health.WELL, f"{ready} ready")
+        return Finding(subject, Health.FAIL, "no replica is ready", advice)
+    return Finding(subject, Health.OK, f"{ready} ready")
 
 
 def reachability(installation: Installation, namespace: str = "default") -> Finding:
@@ -430,14 +439,14 @@ def reachability(installation: Installation, namespace: str = "default") -> Find
         path = f"/api/v1/namespaces/{namespace}/configmaps"
         warnings = installation.server.rehearse_create(path, probe)
     except Forbidden as error:
-        return Finding(subject, Health.UNSURE, f"not tried: {error}")
+        return Finding(subject, Health.WARN, f"not tried: {error}")
     except ApiServerError as error:
         advice = "docs/runbooks/calls-fail.md"
-        return Finding(subject, Health.ILL, f"the API server got no answer: {error}", advice)
+        return Finding(subject, Health.FAIL, f"the API server got no answer: {error}", advice)
     if any(PROBE in warning for warning in warnings):
-        return Finding(subject, Health.WELL, "the API server asked, and the webhook answered")
-    says = (
-        "no answer showed: Flux is not guarded here, you are never asked about, or nothing is"
-        " enforced and the API server passed a webhook by that does not answer"
+        return Finding(subject, Health.OK, "the API server asked, and the webhook answered")
+    message = (
+        "no answer was seen: Flux is not guarded here, your writes are exempt, or nothing is"
+        " enforced and the API server ignored a webhook that does not answer"
     )
-    return Finding(subject, Health.UNSURE, says, "docs/runbooks/calls-fail.md")
+    return Finding(subject, Health.WARN, message, "docs/runbooks/calls-fail.md")

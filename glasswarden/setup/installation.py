@@ -1,9 +1,7 @@
-"""Where an installation's parts are in a cluster, and what they say.
+"""The parts of an installation in a cluster: reads, registers and removes them.
 
-Registering the webhook with the API server, and taking it off again.
-
-On the way in, nothing is registered that does not answer yet; on the way out, everything that can
-stop a write goes first, before the pods that would have answered.
+`register` registers nothing that does not answer yet. `take_off` removes everything that can stop a
+write, before `remove_parts` removes the pods that would have answered. Records and keys stay.
 """
 
 import base64
@@ -24,10 +22,11 @@ from glasswarden.kube.objects import Object
 from glasswarden.policy.policy import Policy
 from glasswarden.policy_file import parse_policy
 from webhook.registration.configurations import Endpoint, Service, configurations
-from webhook.registration.fallback_policy import NAME as FLOOR
+from webhook.registration.fallback_policy import NAME as FALLBACK_POLICY
 
 VALIDATING, MUTATING = OURS
 SECONDS: Final = 10.0
+ADVICE: Final = "is the certificate controller running?"
 
 
 class NotInstalled(Exception):
@@ -91,7 +90,7 @@ class Installation:
         return found
 
     def read_metrics(self, registered: Object) -> str:
-        """Return what the webhook's `/metrics` says: of one pod, by way of the API server."""
+        """Return what the webhook's `/metrics` serves: of one pod, through the API server."""
         clients = [entry["clientConfig"] for entry in registered.get("webhooks") or ()]
         urls = [each for each in clients if "url" in each]
         if urls:
@@ -110,12 +109,12 @@ class Installation:
     def registrations(self, policy: Policy) -> dict[Configuration, Object]:
         """Return the webhook configurations that follow from *policy* and the certificates.
 
-        In the order they are to be applied: who is refused must be able to break the glass.
+        In the order they are to be applied: who is denied must be able to use break-glass.
         """
         certificates = self.certificates()
         state = certificates.read()
         if state is None:
-            raise NotInstalled(f"{certificates.location} is not there; is the keeper running?")
+            raise NotInstalled(f"{certificates.location} does not exist; {ADVICE}")
         service = Service(self.namespace, self.service)
         endpoint = Endpoint(service, state.bundle, self._caller_token(certificates))
         validating, mutating = configurations(policy, endpoint)
@@ -137,7 +136,7 @@ class Installation:
 
 
 def _read_metrics(url: str, bundle: str) -> str:
-    """Return the figures of a webhook outside the cluster, trusting what the API server trusts."""
+    """Return the metrics of a webhook outside the cluster, trusting what the API server trusts."""
     place = urlsplit(url)
     try:
         trusted = ssl.create_default_context(cadata=base64.b64decode(bundle).decode())
@@ -151,14 +150,14 @@ def _read_metrics(url: str, bundle: str) -> str:
 
 _RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
 
-FLOORS: Final = (
-    # A binding first: a policy without one refuses nothing.
-    f"{ROOT}/validatingadmissionpolicybindings/{FLOOR}",
-    f"{ROOT}/validatingadmissionpolicies/{FLOOR}",
+FALLBACK_POLICIES: Final = (
+    # A binding first: a policy without one denies nothing.
+    f"{ROOT}/validatingadmissionpolicybindings/{FALLBACK_POLICY}",
+    f"{ROOT}/validatingadmissionpolicies/{FALLBACK_POLICY}",
 )
 
 RESTORING: Final = f"{_RBAC}/clusterrolebindings/glasswarden-certs-restore"
-"""The keeper's right to create what was deleted: it goes before what it would put back."""
+"""The certificate controller's right to restore what was deleted: removed first."""
 
 _LABEL: Final = "labelSelector=app.kubernetes.io/name%3Dglasswarden"
 _MONITORING: Final = "/apis/monitoring.coreos.com/v1"
@@ -202,7 +201,7 @@ class Plan:
     current: Object | None
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """What would be done, in a sentence."""
         name = f"{self.which.resource}/{self.which.name}"
         if self.current is None:
@@ -224,7 +223,7 @@ def plans(installation: Installation, policy: Policy, now: datetime) -> list[Pla
     certificates = installation.certificates()
     state = certificates.read()
     if state is None:
-        raise NotInstalled(f"{certificates.location} is not there; is the keeper running?")
+        raise NotInstalled(f"{certificates.location} does not exist; {ADVICE}")
     if state.expires <= now:
         raise NotInstalled(f"the certificate in {certificates.location} has expired")
     if not installation.ready_addresses():
@@ -250,7 +249,7 @@ def register(installation: Installation, policy: Policy) -> None:
 
 def take_off(server: ApiServer) -> Iterator[str]:
     """Remove everything that can stop a write; yield what was there."""
-    for path in (RESTORING, *FLOORS, *(each.path for each in OURS)):
+    for path in (RESTORING, *FALLBACK_POLICIES, *(each.path for each in OURS)):
         if server.delete(path):
             yield "/".join(path.split("/")[-2:])
 
@@ -273,17 +272,17 @@ def _asks_us(entry: Object, namespace: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What became of a part, or of the look for such parts."""
+    """The removal of a part, or of all parts of a kind."""
 
     part: str
-    refused: str = ""
-    """Why it may still be there."""
+    error: str = ""
+    """Why it may still exist."""
 
 
 def remove_parts(server: ApiServer, namespace: str) -> Iterator[Removal]:
     """Remove what was installed, records and their keys excepted; yield what became of each part.
 
-    One that cannot be removed, or looked for, keeps none of the others.
+    A part that cannot be removed or listed does not stop the removal of the others.
     """
     places = [(f"{root}/namespaces/{namespace}", name) for root, name in NAMESPACED]
     for root, resource in (*places, *CLUSTER_WIDE):

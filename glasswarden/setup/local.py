@@ -32,7 +32,7 @@ FORGET_SECONDS: Final = 15.0
 
 
 class NotStarted(Exception):
-    """The webhook did not start; the message ends with what it said last."""
+    """The webhook did not start; the message ends with its last log lines."""
 
 
 class StillAsked(Exception):
@@ -168,7 +168,7 @@ def _wait_until_ready(local: Local, certificates: Folder, process: subprocess.Po
             return
         time.sleep(0.1)
     lines = local.log.read_text(errors="replace").splitlines()[-5:]
-    raise NotStarted("the webhook did not start; it said:\n" + "\n".join(lines))
+    raise NotStarted("the webhook did not start; its log ends with:\n" + "\n".join(lines))
 
 
 def _answers(local: Local, certificates: Folder) -> bool:

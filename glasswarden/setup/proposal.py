@@ -1,4 +1,4 @@
-"""A policy to begin with, from what a survey found; every line says why it is there. Pure."""
+"""A policy to begin with, from what a survey found; every line has its reason. Pure."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from glasswarden.policy.policy import DELEGATIONS
 from glasswarden.setup.survey import Survey, UnknownManager
 
 HEAD = """\
-# Proposed from a look at the cluster. Read it before you use it: a trusted controller is never
+# Proposed from a survey of the cluster. Read it before you use it: a trusted controller is never
 # asked about, and a delegate's fields are nobody else's business.
 apiVersion: glasswarden.io/v1
 kind: Policy
@@ -28,7 +28,7 @@ def propose(survey: Survey) -> str:
         *_modes(survey),
         *_engines(survey),
         *_delegations(survey),
-        *(f"# not looked at: {reason}" for reason in survey.unread),
+        *(f"# not read: {reason}" for reason in survey.unread),
     ]
     return HEAD + "\n".join(lines) + "\n"
 
@@ -67,7 +67,7 @@ def _usual(lines: list[str]) -> str:
 
 
 def _section(engine: Engine, detected: Detected) -> Iterator[str]:
-    """Yield what has to be said about *engine*, nothing where the defaults serve."""
+    """Yield what the policy needs for *engine*, nothing where the defaults serve."""
     for setting in detected.changed_settings:
         yield f"    {setting.key}: {_text(setting.value)}  # {setting.reason}"
     usual = names_of(engine.controllers)
@@ -91,8 +91,8 @@ def _delegations(survey: Survey) -> Iterator[str]:
         yield ""
         yield "delegations:"
         yield from moved
-    for stranger in survey.unknown_managers:
-        yield from _question(stranger)
+    for unknown in survey.unknown_managers:
+        yield from _question(unknown)
 
 
 def _renamed_delegates_of(survey: Survey) -> Iterator[str]:
@@ -107,14 +107,14 @@ def _renamed_delegates_of(survey: Survey) -> Iterator[str]:
             yield f"    fields: {json.dumps(list(usual.fields))}"
 
 
-def _question(stranger: UnknownManager) -> Iterator[str]:
+def _question(unknown: UnknownManager) -> Iterator[str]:
     """Yield a delegation for a person to decide about: anybody can choose a manager's name."""
     yield ""
-    yield f"# The field manager {_text(stranger.name)} owns fields of {stranger.objects} objects."
+    yield f"# The field manager {_text(unknown.name)} owns fields of {unknown.objects} objects."
     yield "# Whose is it? If these fields are its own, name its user and take the marks off:"
-    yield f"#  - name: {_text(stranger.name)}"
+    yield f"#  - name: {_text(unknown.name)}"
     yield "#    actors: [system:serviceaccount:NAMESPACE:NAME]"
-    yield f"#    fields: {json.dumps(list(stranger.fields))}"
+    yield f"#    fields: {json.dumps(list(unknown.fields))}"
 
 
 def _text(value: str) -> str:

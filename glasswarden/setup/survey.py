@@ -26,7 +26,7 @@ WORKLOADS: Final = (
     ("v1", "configmaps", "ConfigMap"),
     ("networking.k8s.io/v1", "ingresses", "Ingress"),
 )
-"""What is looked through for marks and for field managers."""
+"""What is searched for marks and for field managers."""
 
 ENGINES_OWN: Final = tuple(
     dict.fromkeys(
@@ -70,36 +70,36 @@ class Survey:
     by_people: int = 0
     """Marked objects on which a person's tool owns a field."""
     unread: tuple[str, ...] = ()
-    """What could not be looked at, with the reason."""
+    """What could not be read, with the reason."""
 
 
 def survey(server: ApiServer) -> Survey:
     """Return what *server*'s cluster has in it."""
-    look = _Look(server)
-    groups = look.groups()
-    detected = dict(_detect_engines(look))
-    seen = look.workloads(detected)
+    reader = _Reader(server)
+    groups = reader.groups()
+    detected = dict(_detect_engines(reader))
+    seen = reader.workloads(detected)
     return Survey(
         detected=detected,
         engines=tuple(each.name for each in ENGINES if not groups.isdisjoint(each.kinds)),
         managed=dict(seen.marked),
-        autoscalers=sum(1 for _ in look.each("/apis/autoscaling/v2/horizontalpodautoscalers")),
-        cert_managers=look.accounts("app.kubernetes.io/name=cainjector"),
-        kedas=look.accounts("app.kubernetes.io/name=keda-operator"),
+        autoscalers=sum(1 for _ in reader.each("/apis/autoscaling/v2/horizontalpodautoscalers")),
+        cert_managers=reader.accounts("app.kubernetes.io/name=cainjector"),
+        kedas=reader.accounts("app.kubernetes.io/name=keda-operator"),
         unknown_managers=seen.unknown_managers(),
         by_people=seen.by_people,
-        unread=tuple(look.unread),
+        unread=tuple(reader.unread),
     )
 
 
-def _detect_engines(look: ClusterReader) -> Iterator[tuple[str, Detected]]:
+def _detect_engines(reader: ClusterReader) -> Iterator[tuple[str, Detected]]:
     for engine in ENGINES:
-        if engine.detect is not None and (found := engine.detect(look)) is not None:
+        if engine.detect is not None and (found := engine.detect(reader)) is not None:
             yield engine.name, found
 
 
-class _Look:
-    """One look at a cluster, which remembers what it could not see."""
+class _Reader:
+    """Reads a cluster once, and remembers what it could not read."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
@@ -142,13 +142,13 @@ class _Look:
         return tuple(dict.fromkeys(found))
 
     def workloads(self, detected: Mapping[str, Detected]) -> "_Seen":
-        """Return what managed objects tell about who writes to them."""
+        """Return which writers managed objects name."""
         engines = tuple(_as_set_up(engine, detected.get(engine.name)) for engine in DEFAULT_ENGINES)
         seen = _Seen()
         for version, resource, kind in WORKLOADS:
             root = "/api/v1" if version == "v1" else f"/apis/{version}"
             for each in self.each(f"{root}/{resource}"):
-                # Items of a list do not say what they are.
+                # Items of a list do not have their kind.
                 owner = owner_of(each | {"apiVersion": version, "kind": kind}, engines)
                 if owner is not None:
                     seen.take(owner.engine, _managers(each))

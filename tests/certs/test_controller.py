@@ -9,7 +9,7 @@ from certs.configurations import OURS, Condition, Conditions, patch_for
 from certs.controller import CertificateController
 from certs.files import StateUnreadable
 from certs.rotation import Phase, State
-from glasswarden.cluster.lease import Sighting, is_free
+from glasswarden.cluster.lease import ObservedLease, is_free
 from tests.certs.builders import HOSTS, NOW, TIMING, publishing, steady
 
 VALIDATING, MUTATING = OURS
@@ -107,14 +107,16 @@ class TestBundlePatch:
     ("seen", "free"),
     [
         pytest.param(None, True, id="never held"),
-        pytest.param(Sighting("", "1", NOW), True, id="released"),
-        pytest.param(Sighting("me", "1", NOW), True, id="ours"),
-        pytest.param(Sighting("other", "1", NOW), False, id="another's"),
-        pytest.param(Sighting("other", "1", NOW - timedelta(seconds=29)), False, id="just renewed"),
-        pytest.param(Sighting("other", "1", NOW - timedelta(seconds=30)), True, id="run out"),
+        pytest.param(ObservedLease("", "1", NOW), True, id="released"),
+        pytest.param(ObservedLease("me", "1", NOW), True, id="ours"),
+        pytest.param(ObservedLease("other", "1", NOW), False, id="another's"),
+        pytest.param(
+            ObservedLease("other", "1", NOW - timedelta(seconds=29)), False, id="just renewed"
+        ),
+        pytest.param(ObservedLease("other", "1", NOW - timedelta(seconds=30)), True, id="run out"),
     ],
 )
 def test_lease_is_free_when_its_holder_did_not_renew_it_for_its_duration(
-    seen: Sighting | None, *, free: bool
+    seen: ObservedLease | None, *, free: bool
 ) -> None:
     assert is_free(seen, "me", NOW, timedelta(seconds=30)) is free

@@ -74,7 +74,7 @@ def test_grant_is_expired_at_its_end() -> None:
 
 
 def test_pending_request_is_shown_with_requester_and_reason() -> None:
-    petition = GrantRequest(
+    request = GrantRequest(
         id="r1",
         cluster="test",
         uid="u1",
@@ -86,7 +86,7 @@ def test_pending_request_is_shown_with_requester_and_reason() -> None:
         ttl=1800,
         deadline=NOW + timedelta(minutes=15),
     )
-    token = issue_request(petition, RING, NOW)
+    token = issue_request(request, RING, NOW)
     view = view_of(an_object(**{names.REQUEST: token, names.REASON: "checkout is down"}))
     first, second = sentences(view, NOW)
     assert first.startswith("Deployment shop/web: request r1 waits for approval until ")

@@ -91,7 +91,7 @@ def test_broken_manifest_is_reported_as_incomplete(git: Path, live: Path) -> Non
     result = drift(git, live, "--exit-code")
     assert result.exit_code == 2
     assert "broken.yaml, line 1" in result.stdout
-    assert "No drift in what could be looked at" in result.stdout
+    assert "No drift in what could be inspected" in result.stdout
 
 
 @pytest.mark.parametrize(

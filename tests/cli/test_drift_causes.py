@@ -256,7 +256,7 @@ class TestWithoutGit:
         desk.recorded(hotfix(name="other"))
         result = self.drift(desk, "--exit-code")
         assert result.exit_code == 2
-        assert "No direct write that still stands in what could be looked at" in result.stdout
+        assert "No direct write that still stands in what could be inspected" in result.stdout
         assert "the folder does not hold it" in result.stdout
 
     def test_since_option_leaves_out_older_writes(self, desk: Desk) -> None:

@@ -24,7 +24,7 @@ ASKED = {names.REASON: "down", names.TICKET: "INC-1"}
 
 
 def a_request() -> str:
-    petition = GrantRequest(
+    request = GrantRequest(
         id="r1",
         cluster="test",
         uid="u1",
@@ -37,7 +37,7 @@ def a_request() -> str:
         ttl=60,
         deadline=NOW + HOUR,
     )
-    return issue_request(petition, RING, NOW)
+    return issue_request(request, RING, NOW)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ class TestCheck:
         text = f"{HEAD}breakGlass: {{rules: [{{name: x, users: ['*']}}]}}"
         result = run("policy", "check", str(written(tmp_path / "p.yaml", text)))
         assert result.returncode == 0
-        assert "the rule 'x' lets everybody break the glass" in result.stderr
+        assert "the rule 'x' lets everybody use break-glass" in result.stderr
 
     def test_benign_rollout_undo_is_warned_about(self, tmp_path: Path) -> None:
         text = f"{HEAD}benign: [rollout-undo]"

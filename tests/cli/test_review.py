@@ -56,7 +56,7 @@ def test_review_covers_a_week_by_default(ledger: str) -> None:
 
 def test_review_reports_what_was_not_inspected(ledger: str) -> None:
     done = review(ledger)
-    assert "What is live was not looked at (--no-live)." in done.stdout
+    assert "Live state was not inspected (--no-live)." in done.stdout
     assert "The history of findings is empty for both periods" in done.stdout
 
 

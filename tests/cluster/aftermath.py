@@ -89,7 +89,7 @@ class Aftermath:
 
 
 def is_about_the_shop(event: Manifest) -> bool:
-    """Tell whether *event* is a write in earnest to what the application consists of."""
+    """Return whether *event* is a write in earnest to what the application consists of."""
     about = event.get("objectRef", {})
     return (
         about.get("namespace") == NAMESPACE

@@ -134,7 +134,7 @@ def more_annotations(namespace: str) -> Manifest:
 
 
 def is_about(event: dict[str, Any], namespace: str) -> bool:
-    """Tell whether *event* belongs to the story; Kubernetes' own controllers do not."""
+    """Return whether *event* belongs to the story; Kubernetes' own controllers do not."""
     reference = event.get("objectRef", {})
     by_kubernetes = event["user"]["username"].startswith("system:serviceaccount:kube-system:")
     here = reference.get("namespace") == namespace or reference.get("name") in OURS

@@ -144,7 +144,7 @@ def webhook_configuration(
 
 
 def is_ready(port: int, authority: Path) -> bool:
-    """Tell whether a webhook on *port* answers and proves itself by *authority*."""
+    """Return whether a webhook on *port* answers and proves itself by *authority*."""
     context = ssl.create_default_context(cafile=authority)
     connection = http.client.HTTPSConnection(LOOPBACK, port, context=context, timeout=5)
     with closing(connection):

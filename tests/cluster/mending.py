@@ -158,7 +158,7 @@ def deployed_by(
 
 
 def is_mended(live: Live) -> bool:
-    """Tell whether all of `Scene.mend` is there."""
+    """Return whether all of `Scene.mend` is there."""
     [container] = live["spec"]["template"]["spec"]["containers"]
     return (
         image_of(live) == HOTFIX
@@ -169,7 +169,7 @@ def is_mended(live: Live) -> bool:
 
 
 def is_healed(scene: Scene, image: str) -> bool:
-    """Tell whether the Deployment is as Git has it, but for additions that Argo CD overlooks."""
+    """Return whether the Deployment is as Git has it, but for additions that Argo CD overlooks."""
     live = scene.live()
     [container] = live["spec"]["template"]["spec"]["containers"]
     return (
@@ -182,5 +182,5 @@ def is_healed(scene: Scene, image: str) -> bool:
 
 
 def is_marked(live: Live) -> bool:
-    """Tell whether anything of break-glass is on *live*."""
+    """Return whether anything of break-glass is on *live*."""
     return any(name.startswith(f"{PREFIX}/") for name in live["metadata"].get("annotations", {}))

@@ -82,7 +82,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether *pid* runs; one that has ended and was not asked for does not."""
+    """Return whether *pid* runs; one that has ended and was not asked for does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -315,7 +315,7 @@ def before_our_words(result: Result) -> str:
 
 
 def is_settled(deployment: Manifest) -> bool:
-    """Tell whether the controllers have done what was last asked of *deployment*."""
+    """Return whether the controllers have done what was last asked of *deployment*."""
     status, wanted = deployment["status"], deployment["spec"]["replicas"]
     counts = {status.get(f"{name}Replicas") for name in ("updated", "ready", "available")}
     seen = status.get("observedGeneration") == deployment["metadata"]["generation"]
@@ -323,7 +323,7 @@ def is_settled(deployment: Manifest) -> bool:
 
 
 def is_flux(exchange: Exchange) -> bool:
-    """Tell whether the API server asked about a write of Flux."""
+    """Return whether the API server asked about a write of Flux."""
     return exchange.user == KUSTOMIZE_CONTROLLER
 
 

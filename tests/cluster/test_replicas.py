@@ -149,7 +149,7 @@ class Shop:
         return stamp
 
     def is_divided(self, stamps: Guard, decides: Guard) -> bool:
-        """Tell whether the API server asks each of them what it should."""
+        """Return whether the API server asks each of them what it should."""
         before = decided_by(decides), decided_by(stamps), asked_of(stamps)
         tried = self.annotate("web", "--dry-run=server", **ASK).returncode
         after = decided_by(decides), decided_by(stamps), asked_of(stamps)

@@ -84,7 +84,7 @@ class Web:
         return {each["name"]: each["image"] for each in containers}
 
     def is_ready(self) -> bool:
-        """Tell whether the API server asks both webhooks by now."""
+        """Return whether the API server asks both webhooks by now."""
         tried = self.mend("--dry-run=server", "-o", "json")
         if tried.returncode:
             return False

@@ -77,7 +77,7 @@ def test_doctor_finds_a_running_webhook_healthy(cluster: ControlPlane, tmp_path:
         where = ("--certs", str(guard.certificates.path), "--policy", str(guard.policy))
         examined = glasswarden(cluster, "doctor", *where, "--ledger", guard.ledger)
     assert examined.returncode == 0, examined.stdout
-    assert set(healths(examined.stdout).values()) == {"well"}
+    assert set(healths(examined.stdout).values()) == {"OK"}
     assert healths(examined.stdout).keys() == {
         "clock",
         "certificate",
@@ -108,7 +108,7 @@ def test_doctor_finds_an_unavailable_webhook_unhealthy(
     examined = glasswarden(cluster, "doctor", *where)
     objects.delete(OURS[0].path)
     assert examined.returncode == 1
-    assert healths(examined.stdout)["reachability"] == "ill"
+    assert healths(examined.stdout)["reachability"] == "FAIL"
     assert "connection refused" in examined.stdout
 
 
@@ -129,7 +129,7 @@ class TestInstall:
         overlay = build(cluster, MANIFESTS / "overlays" / "standalone")
         apply(cluster, overlay)
         early = glasswarden(cluster, "install", "--apply")
-        assert "is the keeper running?" in early.stderr
+        assert "is the certificate controller running?" in early.stderr
 
         place = ("--secret", f"{NAMESPACE}/glasswarden-certs")
         glasswarden(cluster, "certs", "issue", *place, "--host", "glasswarden.glasswarden.svc")
@@ -223,7 +223,7 @@ def test_uninstall_reports_what_it_could_not_list(cluster: ControlPlane) -> None
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     assert "Nothing of Glasswarden can stop a write now." in done.stdout
-    assert "these may still be there:" in done.stderr
+    assert "these may still exist:" in done.stderr
     assert "statefulsets: " in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -238,9 +238,9 @@ def there(cluster: ControlPlane, manifests: list[dict[str, Any]]) -> list[str]:
 def assert_doctor_sees_the_missing_pod(cluster: ControlPlane) -> None:
     """All is as it should be, but nobody answers: the API server itself says so."""
     found = healths(glasswarden(cluster, "doctor").stdout)
-    assert found.pop("reachability") == "ill"
-    assert {found.pop("figures"), found.pop("correlator")} == {"unsure"}
-    assert set(found.values()) == {"well"}
+    assert found.pop("reachability") == "FAIL"
+    assert {found.pop("metrics"), found.pop("correlator")} == {"WARN"}
+    assert set(found.values()) == {"OK"}
 
 
 def assert_uninstalled(cluster: ControlPlane, objects: ApiServer) -> None:

@@ -67,7 +67,7 @@ def test_incident_is_reported_and_its_backport_leaves_no_drift(aftermath: Afterm
 
 
 def is_golden(name: str, text: str, scene: Scene) -> bool:
-    """Tell whether *text* is what the golden file says, but for what is never the same."""
+    """Return whether *text* is what the golden file says, but for what is never the same."""
     told, file = timeless(text, scene), GOLDEN / name
     if file.suffix == ".txt":
         told = re.sub(_GAP, "  ", told)

@@ -48,7 +48,7 @@ def test_result_without_findings_is_rendered_as_no_drift() -> None:
 def test_incomplete_result_is_not_rendered_as_no_drift() -> None:
     result = Result((), (Incomplete("Secret (v1)", "no right to list it"),))
     for text in (render_table(result, 80), render_markdown(result)):
-        assert "No drift in what could be looked at" in text
+        assert "No drift in what could be inspected" in text
         assert "Secret" in text
         assert "no right to list it" in text
 

@@ -77,7 +77,7 @@ def maps(modules: list[str]) -> list[str]:
 
 
 def is_map(kind: str) -> bool:
-    """Tell whether a Go type is a map: some have names of their own."""
+    """Return whether a Go type is a map: some have names of their own."""
     return kind.startswith("map[") or kind.rpartition(".")[2] == "ResourceList"
 
 

@@ -240,6 +240,6 @@ def unit_of(path: Path) -> Path:
 
 
 def is_along(path: Path, other: Path) -> bool:
-    """Tell whether one of the two leads to the other."""
+    """Return whether one of the two leads to the other."""
     one, two = path.steps, other.steps
     return one[: len(two)] == two or two[: len(one)] == one

@@ -27,75 +27,75 @@ def test_series_of_one_metric_are_summed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "health", "says"),
+    ("found", "health", "message"),
     [
-        pytest.param(read(ledger_available=1), Health.WELL, "in the ledger", id="available"),
+        pytest.param(read(ledger_available=1), Health.OK, "in the ledger", id="available"),
         pytest.param(
             read(ledger_available=0, spool_records=7, spool_oldest_seconds=90),
-            Health.ILL,
+            Health.FAIL,
             "7 records wait in the spool, the oldest for 90 s",
             id="unavailable",
         ),
         pytest.param(
-            read(ledger_available=1, spool_records=3), Health.UNSURE, "3 records", id="behind"
+            read(ledger_available=1, spool_records=3), Health.WARN, "3 records", id="behind"
         ),
         pytest.param(
             read(ledger_available=1, unrecorded_writes_total=2),
-            Health.UNSURE,
+            Health.WARN,
             "2 writes could not be recorded",
             id="unrecorded",
         ),
     ],
 )
 def test_recording_is_judged_by_the_metrics_of_the_ledger(
-    found: doctor.Metrics, health: Health, says: str
+    found: doctor.Metrics, health: Health, message: str
 ) -> None:
     finding = doctor.recording(found)
     assert finding.health is health
-    assert says in finding.says
-    assert bool(finding.advice) is (health is not Health.WELL)
+    assert message in finding.message
+    assert bool(finding.advice) is (health is not Health.OK)
 
 
 def test_unusable_policy_file_fails_the_check() -> None:
-    assert doctor.policy_in_force(read(policy_refused=1)).health is Health.ILL
-    assert doctor.policy_in_force(read(policy_refused=0)).health is Health.WELL
+    assert doctor.policy_in_force(read(policy_refused=1)).health is Health.FAIL
+    assert doctor.policy_in_force(read(policy_refused=0)).health is Health.OK
 
 
 @pytest.mark.parametrize(
-    ("found", "health", "says"),
+    ("found", "health", "message"),
     [
         pytest.param(
             read(grant_key_active_timestamp_seconds=NOW.timestamp() - 3 * DAY),
-            Health.WELL,
+            Health.OK,
             "3 days",
             id="young",
         ),
         pytest.param(
             read(grant_key_active_timestamp_seconds=NOW.timestamp() - 91 * DAY),
-            Health.UNSURE,
+            Health.WARN,
             "91 days",
             id="old",
         ),
         pytest.param(
-            read(grant_key_active_timestamp_seconds=0), Health.ILL, "nobody can", id="none"
+            read(grant_key_active_timestamp_seconds=0), Health.FAIL, "nobody can", id="none"
         ),
         pytest.param(
             read(grant_key_active_timestamp_seconds=NOW.timestamp() - DAY, stamps_refused_total=4),
-            Health.UNSURE,
+            Health.WARN,
             "a key was revoked",
             id="revoked",
         ),
     ],
 )
 def test_keys_are_judged_by_the_metrics_of_the_grant_key(
-    found: doctor.Metrics, health: Health, says: str
+    found: doctor.Metrics, health: Health, message: str
 ) -> None:
     finding = doctor.keys(found, NOW)
     assert finding.health is health
-    assert says in finding.says
+    assert message in finding.message
 
 
-@pytest.mark.parametrize(("days", "health"), [(1, Health.WELL), (-1, Health.ILL)])
+@pytest.mark.parametrize(("days", "health"), [(1, Health.OK), (-1, Health.FAIL)])
 def test_served_certificate_fails_the_check_once_expired(days: int, health: Health) -> None:
     expiry = (NOW + timedelta(days=days)).timestamp()
     found = read(certificate_expiry_timestamp_seconds=expiry)
@@ -104,7 +104,7 @@ def test_served_certificate_fails_the_check_once_expired(days: int, health: Heal
 
 @pytest.mark.parametrize(
     ("free", "health"),
-    [(50.0, Health.WELL), (5.0, Health.UNSURE), (0.1, Health.ILL)],
+    [(50.0, Health.OK), (5.0, Health.WARN), (0.1, Health.FAIL)],
 )
 def test_free_disk_space_is_judged(free: float, health: Health) -> None:
     assert room("disk", int(free * 1e9), int(100e9)).health is health
@@ -119,12 +119,12 @@ def test_intact_ledger_passes_the_check(tmp_path: Path) -> None:
     with closing(open_ledger(address)) as opened:
         two_chains(opened)
     found = by_subject(address)
-    assert {found["ledger"].health, found["chains"].health} == {Health.WELL}
-    assert found["ledger"].says == "2 chains"
+    assert {found["ledger"].health, found["chains"].health} == {Health.OK}
+    assert found["ledger"].message == "2 chains"
 
 
 def test_missing_ledger_fails_the_check_and_is_not_created(tmp_path: Path) -> None:
     found = by_subject(f"sqlite://{tmp_path}/ledger.db")
-    assert found["ledger"].health is Health.ILL
+    assert found["ledger"].health is Health.FAIL
     assert "--ledger" in found["ledger"].advice
     assert not (tmp_path / "ledger.db").exists()

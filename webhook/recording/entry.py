@@ -89,7 +89,7 @@ def entry_of(
 
 
 def _grant(use: GrantUse | None) -> dict[str, Any]:
-    """Return what the record says about a grant."""
+    """Return the grant as it is recorded."""
     if use is None:
         return {}
     return {
@@ -106,9 +106,9 @@ def _grant(use: GrantUse | None) -> dict[str, Any]:
 
 
 def _extra(request: Request) -> dict[str, tuple[str, ...]]:
-    """Return what the authenticator said beyond name and groups, within bounds.
+    """Return what the authenticator gave beyond name and groups, within bounds.
 
-    The API server's own say which credential it was; those of clouds, whose session.
+    The API server's own name the credential; those of clouds, whose session.
     """
     kept = (
         (name, tuple(each for each in values[:MOST_EXTRA] if len(each) <= LONGEST_EXTRA))

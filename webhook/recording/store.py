@@ -243,7 +243,7 @@ class Store:
         self._publish_spool_metrics()
 
     async def unwitnessed_heads(self) -> list[Head]:
-        """Return the ends of chains that a new one should witness; none while the ledger is away.
+        """Return the ends of chains that a new one should witness; none while it is unavailable.
 
         Raises errors that a retry does not solve, such as tables of another version.
         """
@@ -271,7 +271,7 @@ class Store:
         return None
 
     async def adopt(self, folder: Path) -> None:
-        """Take up what processes that are gone left in *folder*."""
+        """Take up what ended processes left in *folder*."""
         found = await asyncio.to_thread(lambda: list(adopt_spools(folder)))
         for spool in found:
             log.info("spool adopted", file=spool.path.name, records=spool.count)

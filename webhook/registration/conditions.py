@@ -1,7 +1,7 @@
-"""Which writes are anybody's business, as conditions in CEL that the API server itself evaluates.
+"""Which writes the webhook is called for, as conditions in CEL that the API server evaluates.
 
-A condition that fails to evaluate refuses the write, as a webhook that is away would: none may look
-at what a request or an object may lack.
+A condition that fails to evaluate denies the write, as an unavailable webhook does: none may read
+what a request or an object may lack.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ _USER: Final = "request.userInfo.username"
 
 
 def is_guarded(policy: Policy) -> str:
-    """Return the condition that the old or the new object is one that the guard has a say in."""
+    """Return the condition that the old or the new object is one that the guard decides about."""
     signs = cel.any_of(_signs(engine) for engine in policy.engines)
     tests = [_old_or_new(signs), steers(policy), breaks_glass()]
     if policy.reserved:
@@ -37,7 +37,7 @@ def steers(policy: Policy) -> str:
 def _is_reserved(policy: Policy) -> str:
     """Return the condition that the object is in a reserved namespace, or is that Namespace."""
     # A request for a cluster-scoped object has no namespace (but one for a Namespace has its own),
-    # and a condition that fails is as bad as a webhook that does: the write would be refused.
+    # and a condition that fails is as bad as a webhook that does: the write would be denied.
     reserved = cel.is_among("request.namespace", policy.reserved)
     return cel.all_of(["has(request.namespace)", reserved])
 
@@ -70,7 +70,7 @@ def is_by_trusted(policy: Policy) -> str:
 def is_by_own_controller(policy: Policy) -> str:
     """Return the condition that the writer reconciles for the engine whose mark the object carries.
 
-    Another engine's controller is a stranger here: two engines that fight over an object are seen.
+    Another engine's controller is not trusted here: two engines that fight over an object are seen.
     """
     return cel.any_of(
         cel.all_of([cel.is_among(_USER, policy.controllers[engine.name]), _owned_by(engine)])
@@ -85,7 +85,7 @@ def _owned_by(engine: Engine) -> str:
 
 
 def not_exempt(policy: Policy) -> dict[str, str]:
-    """Return the conditions that keep those away who are never asked."""
+    """Return the conditions that exclude the users who are exempt."""
     group = cel.text(policy.document.emergency_group)
     conditions = {
         "not-emergency": (f"!(has(request.userInfo.groups) && {group} in request.userInfo.groups)"),
@@ -97,7 +97,7 @@ def not_exempt(policy: Policy) -> dict[str, str]:
 
 
 def touches_marks(policy: Policy) -> str:
-    """Return the condition that something is not what it was which tells whose an object is.
+    """Return the condition that a mark of ownership has changed.
 
     That is every mark and every switch of an engine, a reference to a controller (which would make
     the object that controller's, and nobody's to guard), and our stamps.

@@ -1,7 +1,7 @@
-"""The webhook configurations that follow from a policy: which writes the API server asks us about.
+"""The webhook configurations of a policy: for which writes the API server calls the webhook.
 
-Everything that the guard would let pass unseen is kept away by `matchConditions`, in the API server
-itself: an outage of ours then touches nobody but those who write to guarded objects by hand.
+`matchConditions`, which the API server evaluates, exclude everything that the guard would allow
+anyway: an outage of the webhook then affects only direct writes to guarded objects.
 """
 
 import base64
@@ -127,7 +127,7 @@ def configurations(policy: Policy, endpoint: Endpoint) -> tuple[dict[str, Any], 
 
 
 def _configuration(kind: str, policy: Policy, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    # The keeper of the certificates, who knows no policy, alarms by it.
+    # The certificate controller, which has no policy, alerts by it.
     glass = {"glasswarden.io/break-glass": "true"} if policy.glass else {}
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -158,16 +158,16 @@ def _scale(policy: Policy, client: dict[str, Any]) -> dict[str, Any]:
     """Return the entry for `scale`, where no condition can see whose object it is.
 
     Unmanaged objects are scaled through it too, so an outage of ours must not stop that: it fails
-    open, and the API server's audit log says so.
+    open, and the API server's audit log records it.
     """
     entry = _entry(SCALE, client, ["*/scale"], ["UPDATE"], not_exempt(policy))
     return entry | {"failurePolicy": "Ignore"}
 
 
 def _status(policy: Policy, client: dict[str, str]) -> dict[str, Any]:
-    """Return the entry for what tells whose an object is, and comes or goes by way of a status.
+    """Return the entry for marks of ownership that are changed through a status.
 
-    Nobody who means well writes that there, so it may fail closed as the guard itself does.
+    There is no legitimate write of that kind, so it may fail closed as the guard itself does.
     """
     conditions = {"touches-marks": touches_marks(policy), **not_exempt(policy)}
     return _entry(STATUS, client, list(LOOSE), ["UPDATE"], conditions) | _without_answer(policy)

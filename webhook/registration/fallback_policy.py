@@ -1,9 +1,9 @@
-"""The floor: a ValidatingAdmissionPolicy that holds the plain case while the webhook is away.
+"""The fallback policy: a ValidatingAdmissionPolicy for the time while the webhook is unavailable.
 
-It is made from the same policy, and never stricter than the webhook: what the API server can tell
-for certain from the objects alone is refused, everything else (fields that somebody was given, an
-engine whose marks take more than an expression to read, a request for break-glass) is left to the
-webhook. So it may stand beside the webhook at all times.
+It is made from the same policy, and is never stricter than the webhook: it denies what the API
+server can decide from the objects alone. Everything else (delegated fields, an engine whose marks
+an expression cannot read, a request for break-glass) is left to the webhook. So it can always be
+installed next to the webhook.
 """
 
 from itertools import groupby
@@ -76,7 +76,9 @@ def _check_size(variables: dict[str, str]) -> dict[str, str]:
     for name, expression in variables.items():
         if len(expression) > LONGEST_VARIABLE:
             long = f"{name!r} has {len(expression)} characters, at most {LONGEST_VARIABLE}"
-            raise PolicyTooLarge(f"the floor: {long}; write modes and markers with fewer patterns")
+            raise PolicyTooLarge(
+                f"the fallback policy: {long}; write modes and markers with fewer patterns"
+            )
     return variables
 
 
@@ -85,7 +87,7 @@ def _variables_of(expressions: dict[str, str]) -> list[dict[str, str]]:
 
 
 def _conditions(policy: Policy) -> dict[str, str]:
-    """Return what keeps those away about whom the floor has nothing to say."""
+    """Return the conditions that exclude writes which the fallback policy never denies."""
     controllers = [names for names in policy.controllers.values() if names]
     delegates = [each.actors for each in policy.delegates if each.actors]
     trusted = cel.any_of(cel.is_among(_USER, names) for names in (*controllers, *delegates))
@@ -98,9 +100,9 @@ def _conditions(policy: Policy) -> dict[str, str]:
     managers = [each.managers for each in policy.delegates if each.managers]
     if managers:
         manager = "request.options.fieldManager"
-        strangers = f"!({cel.any_of(cel.is_among(manager, names) for names in managers)})"
+        others = f"!({cel.any_of(cel.is_among(manager, names) for names in managers)})"
         # Without one, the webhook reads the manager from the object.
-        known = ["has(request.options)", f"has({manager})", strangers]
+        known = ["has(request.options)", f"has({manager})", others]
         conditions["not-a-delegates-manager"] = cel.all_of(known)
     return conditions
 
@@ -130,7 +132,7 @@ def _variables(policy: Policy) -> dict[str, str]:
 def _is_owned(policy: Policy) -> str:
     references = f"{SUBJECT}.metadata.ownerReferences"
     controlled = f"has({references}) && {references}.exists(r, has(r.controller) && r.controller)"
-    # Engines whose marks take more than an expression to be told from copied ones.
+    # Engines whose marks take more than an expression to distinguish from copied ones.
     unread = (sign for each in policy.engines if each.cel_claims is None for sign in each.signs)
     return cel.all_of(
         [
@@ -167,7 +169,7 @@ def _is_enforced(policy: Policy) -> str:
     ]
     if len(runs) > MOST_TURNS:
         raise PolicyTooLarge(
-            f"the floor: the modes turn to enforce and back more than {MOST_TURNS} times"
+            f"the fallback policy: the modes turn to enforce and back more than {MOST_TURNS} times"
         )
     for enforces, places in reversed(runs):
         chain = f"{cel.any_of(map(_fits, places))} ? {_boolean(enforces)} : ({chain})"
@@ -211,7 +213,7 @@ def _is_changed(policy: Policy) -> str:
     """Return the condition that the write certainly changes what somebody decided about."""
     content = cel.any_of(_differs(field) for field in ("spec", "data"))
     if policy.document.benign:
-        # A restart or an undo changes a workload's template: the webhook tells them apart.
+        # A restart or an undo changes a workload's template: the webhook distinguishes them.
         undo = Benign.ROLLOUT_UNDO in policy.document.benign
         template = "false" if undo else _template_differs()
         content = f"request.kind.group == 'apps' ? ({template}) : ({content})"
@@ -243,9 +245,9 @@ def _asks(which: str) -> str:
 
 def _message() -> str:
     what = "request.kind.kind + ' ' + (variables.place != '' ? variables.place + '/' : '')"
-    said = " is managed by GitOps; this direct write is refused. Change it in Git instead."
-    return f"{what} + variables.name + {cel.text(said)}"
+    text = " is managed by GitOps; this direct write is refused. Change it in Git instead."
+    return f"{what} + variables.name + {cel.text(text)}"
 
 
-def _boolean(value: bool) -> str:  # noqa: FBT001 - it is all that there is to say
+def _boolean(value: bool) -> str:  # noqa: FBT001 - it is the only argument
     return "true" if value else "false"

@@ -84,7 +84,7 @@ async def renew(
 
 
 async def log_expiry(certificate: Path) -> None:
-    """Say that the certificate has expired, every minute: the API server trusts it no longer."""
+    """Log every minute that the certificate has expired: the API server no longer trusts it."""
     while True:
         with suppress(CertificateUnusable):
             expires = expiry_of(certificate)

@@ -107,7 +107,7 @@ def command(
     Signatures count by --public-key; else by the key in --keys, by what --resume remembers, or by
     the key beside an SQLite ledger.
 
-    Exit code 0: nothing was found. 1: something was. 2: the ledger could not be looked at.
+    Exit code 0: nothing was found. 1: something was. 2: the ledger could not be read.
     """
     if since is not None and file is not None:
         raise click.UsageError("--since verifies a part only; --resume would forget the rest")
@@ -214,8 +214,8 @@ class Printer:
         self.findings += 1
         self._progress.clear()
         if self._is_json:
-            told = msgspec.to_builtins(finding) | {"sentence": finding.sentence}
-            click.echo(json.dumps(told))  # which accepts any text, even invalid UTF-8
+            document = msgspec.to_builtins(finding) | {"sentence": finding.sentence}
+            click.echo(json.dumps(document))  # which accepts any text, even invalid UTF-8
         else:
             click.echo(escape_unprintable(str(finding)))
 
@@ -253,17 +253,17 @@ class Printer:
         chains = count_text(tally.chains, "chain")
         ends = f"({tally.closed:,} closed, {alive:,} open or killed)"
         verdict = count_text(self.findings, "finding") if self.findings else "clean"
-        told = [f"{verdict}: {count_text(tally.records, 'record')} in {chains} {ends}"]
+        lines = [f"{verdict}: {count_text(tally.records, 'record')} in {chains} {ends}"]
         if tally.later:
             later = count_text(tally.later, "record")
-            told.append(f"{later} of a later version; only that one can verify all of them")
+            lines.append(f"{later} of a later version; only that one can verify all of them")
         if log is not None:
             broken = count_text(log.broken, "broken line")
-            told.append(f"audit log: {count_text(log.events, 'event')}, {broken}")
+            lines.append(f"audit log: {count_text(log.events, 'event')}, {broken}")
             if log.events:
-                told[-1] += f", from {log.since} to {log.until}"
+                lines[-1] += f", from {log.since} to {log.until}"
         if trust.keys is None:
-            told += [f"signed by {key}" for key in sorted(tally.keys)]
-            told.append("No key was given: these are trusted as found. Compare them, or give")
-            told.append("--public-key; a stranger's chain would look no different.")
-        return told
+            lines += [f"signed by {key}" for key in sorted(tally.keys)]
+            lines.append("No key was given: these are trusted as found. Compare them, or give")
+            lines.append("--public-key; a chain that somebody forged would look the same.")
+        return lines

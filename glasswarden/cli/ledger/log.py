@@ -33,7 +33,7 @@ COLORS: Final = {"deny": "red", "allow": "green"}
 VERDICT: Final = 1
 ELASTIC: Final = (2, 3, 4, 5)
 NARROWEST: Final = 6
-"""Columns of an actor, a verb, an object or a ticket that still tell something."""
+"""The fewest columns at which an actor, a verb, an object or a ticket can be recognised."""
 
 
 class Line(NamedTuple):
@@ -44,8 +44,8 @@ class Line(NamedTuple):
     color: str | None = None
 
 
-DAMAGED: Final = "it cannot be read; glasswarden ledger fsck says what is wrong with it"
-LATER: Final = "a later version wrote it; a later glasswarden can say more"
+DAMAGED: Final = "it cannot be read; glasswarden ledger fsck shows what is wrong with it"
+LATER: Final = "a later version wrote it; a later glasswarden can show more"
 HEADER: Final = Line(("TIME (UTC)", "VERDICT", "ACTOR", "VERB", "OBJECT", "TICKET"))
 
 
@@ -71,7 +71,7 @@ def row_of(record: Record, tries: int) -> Line:
 
 
 def _line_without_content(entry: AnyEntry) -> Line:
-    """Return what can be told of what cannot be read here: when, and where it stands."""
+    """Return what is known of a record that cannot be read here: its time and its position."""
     is_damaged = isinstance(entry, Damaged)
     cells = (
         f"{entry.time:%Y-%m-%d %H:%M:%S}",
@@ -167,7 +167,7 @@ Write: TypeAlias = tuple[Record, ...]
 """The tries of one write, oldest first."""
 
 UNLIMITED: Final = 10_000
-"""Columns where nobody looks: a pipe's reader wants everything."""
+"""Columns where there is no terminal: a program reads everything."""
 
 
 class Output(Protocol):
@@ -198,7 +198,7 @@ class Table:
                 click.echo(line)
 
     def show_all(self, writes: Sequence[Write]) -> None:
-        """Show *writes*, or say that there are none."""
+        """Show *writes*, or that there are none."""
         if not writes:
             click.echo("Nothing was recorded that answers this.", err=True)
         self.show(writes)
@@ -246,7 +246,7 @@ def _json_of(record: Record) -> dict[str, Any]:
 
 
 PAUSE: Final = 0.5
-"""Seconds between two looks at what has arrived."""
+"""Seconds between two reads of new records."""
 
 
 def _object_of(

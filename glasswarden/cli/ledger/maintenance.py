@@ -49,9 +49,9 @@ def prune_command(
     or by the ledger's own key, is left alone, and the exit code is 1.
     """
     now = datetime.now(UTC)
-    pruned = refused = 0
+    pruned = rejected = 0
     with sentences(), existing(address) as ledger, ExitStack() as stack:
-        # What others signed is not ours to bury, unless somebody says so.
+        # What others signed is not ours to prune, unless somebody asks for it.
         trust = Trust(frozenset(public_keys) or own_key(keys, address) or None)
         maintenance = None if dry_run else stack.enter_context(acting(ledger, address, keys, now))
         for each in prune(ledger, now - older_than, trust, maintenance):
@@ -59,10 +59,10 @@ def prune_command(
                 pruned += each.count
                 click.echo(render_pruning(each, is_done=not dry_run))
             else:
-                refused += 1
+                rejected += 1
                 click.echo(f"not pruned: {each}", err=True)
     click.echo(f"{count_text(pruned, 'record')} {'would be removed' if dry_run else 'pruned'}")
-    ctx.exit(1 if refused else 0)
+    ctx.exit(1 if rejected else 0)
 
 
 def render_pruning(pruning: Pruning, *, is_done: bool) -> str:

@@ -58,7 +58,7 @@ def export(
 
     The same ledger gives the same bytes. A part of one (by time, by ticket) can be read and its
     records verified one by one; only all of it is a ledger again. What is stored and no line could
-    give back is left out, and said: the exit code is 1.
+    give back is left out and reported: the exit code is 1.
     """
     progress, left_out = Progress(is_shown=output is not None), LeftOut("not exported")
     stream: AbstractContextManager[IO[bytes]] = nullcontext(sys.stdout.buffer)

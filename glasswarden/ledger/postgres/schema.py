@@ -188,7 +188,7 @@ CREATE TABLE glasswarden.term (
 );
 """
 
-# Whoever is denied often also writes often: their refusals lie far apart in `record_actor`.
+# Whoever is denied often also writes often: their denials are far apart in `record_actor`.
 _DENIED: Final = """
 CREATE INDEX record_denied_actor ON glasswarden.record (actor, id) WHERE verdict = 'deny';
 """

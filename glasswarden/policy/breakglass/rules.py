@@ -79,7 +79,7 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """How refusals and records call it."""
+        """Its name in denials and records."""
         return self.document.name
 
     @property

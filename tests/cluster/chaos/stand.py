@@ -112,7 +112,7 @@ def new_stand(cluster: ControlPlane, folder: Path, policy: str = POLICY, ledger:
 
 
 def is_asked(objects: ApiServer) -> bool:
-    """Tell whether the webhook was asked about a dry run, and answered."""
+    """Return whether the webhook was asked about a dry run, and answered."""
     marked = by_flux(deployment("probe", "default"), "shop")
     warnings = objects.rehearse_create("/apis/apps/v1/namespaces/default/deployments", marked)
     return any("Flux" in warning for warning in warnings)

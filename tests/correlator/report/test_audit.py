@@ -103,7 +103,7 @@ class TestUnrecorded:
         timeline = timeline_of(report)
         assert timeline is not None
         assert [mark.kind for mark in timeline.marks] == ["past", "allowed"]
-        assert [lane.name for lane in timeline.lanes] == ["lead", "responder"]
+        assert [row.name for row in timeline.rows] == ["lead", "responder"]
 
     def test_a_report_of_nothing_else_does_not_say_that_nothing_was_changed(self) -> None:
         scope = Scope(actor="lead")

@@ -11,7 +11,7 @@ from correlator.episodes.episode import Episode, Term
 from correlator.finding import Incomplete
 from correlator.inspection.evidence import Evidence
 from correlator.service.model import Tools
-from correlator.service.passes import LONGEST, Passes, sighting_of
+from correlator.service.passes import LONGEST, Passes, observed_finding_of
 from glasswarden.ledger.errors import LedgerUnavailable
 from glasswarden.policy.policy import DEFAULT
 from tests.correlator.service.builders import MINUTE, NOW, Told, a_finding, tools_in
@@ -125,7 +125,7 @@ LINK = Link(
 
 
 def test_sighting_has_state_record_actor_and_ticket_of_the_link() -> None:
-    seen = sighting_of(a_finding(link=LINK), "shop", "")
+    seen = observed_finding_of(a_finding(link=LINK), "shop", "")
     assert (seen.state, seen.record, seen.actor) == ("explained", "r-2", "responder")
     assert (seen.ticket, seen.confidence) == ("INC-42", "certain")
     assert type(seen.state) is type(seen.class_) is str
@@ -133,11 +133,12 @@ def test_sighting_has_state_record_actor_and_ticket_of_the_link() -> None:
 
 def test_values_are_kept_as_json_and_shortened() -> None:
     assert (
-        sighting_of(a_finding(live={"b": 1, "a": "ü"}), "", "").live == '{"a": "\\u00fc", "b": 1}'
+        observed_finding_of(a_finding(live={"b": 1, "a": "ü"}), "", "").live
+        == '{"a": "\\u00fc", "b": 1}'
     )
-    assert len(sighting_of(a_finding(live="x" * 9999), "", "").live) == LONGEST
+    assert len(observed_finding_of(a_finding(live="x" * 9999), "", "").live) == LONGEST
 
 
 def test_text_that_a_database_rejects_is_replaced() -> None:
     odd = replace(a_finding(), revision="a\0b\ud800")
-    assert sighting_of(odd, "", "").revision == "a\N{REPLACEMENT CHARACTER}b?"
+    assert observed_finding_of(odd, "", "").revision == "a\N{REPLACEMENT CHARACTER}b?"

@@ -44,7 +44,7 @@ def begun(address: str) -> int:
 
 
 def all_serve(webhook: Webhook, address: str) -> bool:
-    """Tell whether every worker has begun its chain, which says where others ended."""
+    """Return whether every worker has begun its chain, which says where others ended."""
     with closing(open_ledger(address)) as ledger:
         writers = [head.writer for head in ledger.heads()]
     workers = webhook.workers()
@@ -121,7 +121,7 @@ def status_of(webhook: Webhook) -> int:
 
 
 def is_back(webhook: Webhook) -> bool:
-    """Tell whether every process that lost the ledger has found it again."""
+    """Return whether every process that lost the ledger has found it again."""
     return 0 < len(webhook.said("ledger unavailable")) == len(webhook.said("ledger available"))
 
 
