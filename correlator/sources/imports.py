@@ -4,13 +4,13 @@
 | --- | --- |
 | `flux` | Kustomizations and HelmReleases: their conditions, revisions and inventory |
 | `argocd` | Applications: their conditions, revisions and last operation |
-| `ignores` | their `ignoreDifferences` |
+| `ignore_rules` | their `ignoreDifferences` |
 | `reconcilers` | all of these, for what was scanned |
-| `ledger` | direct writes that were let in, and still stand |
-| `argocd_api`, `managed_resources` | what Argo CD itself sees, through its API |
+| `ledger` | direct writes that were allowed and are still live |
+| `argocd_api` | what Argo CD itself sees, through its API |
 | `argocd_core` | the same, by its Applications alone |
 | `argocd_people` | who edited an object in Argo CD's web UI |
-| `diffs` | the output of `kubectl diff` and `argocd app diff` |
+| `kubectl_diff` | the output of `kubectl diff` and `argocd app diff` |
 | `flux_diff` | the output of `flux diff kustomization` |
 | `json_lines` | findings in the form that we print them, one a line |
 
