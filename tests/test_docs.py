@@ -79,6 +79,13 @@ def test_every_documented_command_exists(page: Path) -> None:
         assert {word for word in words if word.startswith("--")} <= known, line
 
 
+def test_every_path_in_the_contributors_guide_exists() -> None:
+    packages = "glasswarden|webhook|correlator|certs|tests|docs|manifests|bench|requirements"
+    named = re.findall(rf"(?<![\w./])(?:{packages})/[\w./-]+", code_of(ROOT / "CONTRIBUTING.md"))
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_full_example_of_the_policy_page_is_valid() -> None:
     [example] = re.findall(
         r"```yaml\n(apiVersion.*?)```", (DOCS / "policy.md").read_text(), re.DOTALL

@@ -1,7 +1,7 @@
 """What kind of difference a finding is, whose, and what to do about it.
 
-`RULES` is the whole table; the first rule that fits a finding decides. To add one: a file with its
-`RULE`, and its line here.
+`RULES` is the whole table; the first rule that fits a finding decides. To add one: the
+rule, in the module for its sort, and its line here.
 """
 
 from dataclasses import replace

@@ -6,8 +6,9 @@ How to add an engine:
    and claim are required; `engine` describes the rest, and each part that is left out has a safe
    default. `kapp` is a small example, `flux` a complete one.
 2. Import the module below and add its `ENGINE` to `ENGINES`.
-3. Add an object that it owns to `EXAMPLES` in `tests/kube/engines/test_contract.py`, and copies of
-   its marks to `NOT_OWNED` in `test_engines.py`. Run `pytest tests/kube/engines`.
+3. In `tests/kube/engines/test_engines.py`, add an object that it owns to `OWNED`, copies of its
+   marks to `NOT_OWNED`, and its name to the list of names. An engine that is disabled by default
+   goes into `EXAMPLES` in `test_contract.py` instead of `OWNED`. Run `pytest tests/kube/engines`.
 4. Renew the published schema: `glasswarden policy schema > docs/policy.schema.json`.
 5. Only if the denial looks up Git (`git_location`): let the webhook read those kinds, in
    `manifests/base/rbac-webhook.yaml`. The contract test fails without a rule.
