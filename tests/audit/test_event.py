@@ -63,7 +63,7 @@ def test_event_list_is_parsed_with_or_without_the_kind_of_its_items() -> None:
 def test_audit_event_shows_whether_a_write_was_stored(
     differing: dict[str, Any], *, stored: bool | None
 ) -> None:
-    """After a time-out, and for a part of a collection, the answer does not tell."""
+    """After a time-out, and for a part of a collection, the answer leaves it unknown."""
     assert audit_event(**differing).stored is stored
 
 
@@ -115,7 +115,7 @@ def test_annotation_without_a_record_is_skipped(annotations: dict[str, str]) -> 
     assert list(records_in(audit_event(annotations=annotations))) == []
 
 
-def test_one_event_can_name_several_records() -> None:
+def test_event_can_name_several_records() -> None:
     other = ID[:-1] + "2"
     annotations = {f"guard.glasswarden.io/{each}": DIGEST for each in (ID, other)}
     assert list(records_in(audit_event(annotations=annotations))) == [(ID, DIGEST), (other, DIGEST)]

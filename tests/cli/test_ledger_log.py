@@ -65,7 +65,7 @@ def an_incident() -> list[Attempt]:
     ]
 
 
-class TestQuestions:
+class TestQueries:
     QUESTIONS = (
         ("", "third second first"),
         ("deploy/web", "first"),
@@ -307,7 +307,7 @@ class TestUnreadableRecords:
 
 @pytest.mark.slow
 def test_follow_prints_new_records_until_interrupted(ledger: Ledger, tmp_path: Path) -> None:
-    """Also what is older than what was shown, from a writer that nobody knew of."""
+    """Also a record older than the printed ones, from a writer that was not known before."""
     ledger.append(records_of(*an_incident()[1:2]))
     command = [sys.executable, "-m", "glasswarden", "ledger", "log", "--follow"]
     where = ["--ledger", f"sqlite://{tmp_path}/ledger.db", "--format", "jsonl"]

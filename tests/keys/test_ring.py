@@ -1,4 +1,4 @@
-"""Keys sign from when they are active, and verify until they are taken away."""
+"""Keys sign from when they are active, and verify until they are removed."""
 
 from datetime import UTC, datetime, timedelta
 

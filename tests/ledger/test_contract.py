@@ -266,7 +266,7 @@ QUESTIONS: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-class TestQuestions:
+class TestQueries:
     @pytest.mark.parametrize(("asked", "answer"), QUESTIONS.values(), ids=QUESTIONS)
     def test_query_returns_matching_records_newest_first(
         self, ledger: Ledger, asked: dict[str, Any], answer: str

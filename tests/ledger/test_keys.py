@@ -1,4 +1,4 @@
-"""The keys of a ledger: made once, never replaced, and refused where they are none."""
+"""The keys of a ledger: created once, never replaced, and rejected if invalid."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -36,7 +36,7 @@ def delivered(spool: Spool, most: int = 2) -> list[Record]:
 
 
 def left(folder: Path, lines: bytes) -> Spool:
-    """Return *lines* as a process that is gone left them."""
+    """Return *lines* as an ended process left them."""
     (folder / "writer-1.jsonl").write_bytes(lines)
     [spool] = adopt_spools(folder)
     return spool

@@ -1,4 +1,4 @@
-"""A write that got past the webhook is told as long as something may be left of it, and once."""
+"""A write that bypassed the webhook is reported once, while its change may still be live."""
 
 from dataclasses import replace
 from typing import Any

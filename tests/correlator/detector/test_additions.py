@@ -1,4 +1,4 @@
-"""What somebody added that Git does not declare, told by who holds the field."""
+"""Fields that Git does not declare are additions, depending on their managers."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is owed is looked at again and again; what is settled, once."""
+"""An open follow-up is inspected repeatedly, a settled one once."""
 
 from correlator.grants import FollowUps, State
 from correlator.still_live import Answer, FieldState
@@ -13,7 +13,7 @@ OTHER = (
 
 
 class Cluster:
-    """Tells what became of changes, and notes what it was asked about."""
+    """Returns the state of changes, and records what it was asked about."""
 
     def __init__(self) -> None:
         self.live = {"g1": Answer.YES, "g2": Answer.YES}

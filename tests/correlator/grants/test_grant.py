@@ -1,4 +1,4 @@
-"""Every field changed under a grant ends reverted, in Git, or delegated; until then it is owed."""
+"""A field changed under a grant is an open follow-up until reverted, in Git, or delegated."""
 
 from datetime import timedelta
 from typing import Any
@@ -151,7 +151,7 @@ def test_created_or_deleted_object_is_one_follow_up(operation: str) -> None:
 
 
 def test_write_that_was_not_stored_does_not_hide_a_follow_up() -> None:
-    """A record tells of an attempt: 8 is live, so 12 was not stored, or is gone again."""
+    """A record proves only an attempt: 8 is live, so 12 was not stored, or was replaced."""
     story = (*STORY, granted(2, "used", "/spec/replicas", old=8, new=12))
 
     def standing(_attempt: Attempt, change: ChangedField) -> FieldState:

@@ -1,4 +1,4 @@
-"""How many grants stand how, and what is told of those whose time ran out."""
+"""Grants are counted by state, and an event is published for each that expired."""
 
 from datetime import timedelta
 

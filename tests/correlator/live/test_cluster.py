@@ -1,4 +1,4 @@
-"""`live.cluster`: what a server behind an API group may answer with, told of a server that does.
+"""`live.cluster`: answers that a server behind an API group may give, from a test server.
 
 The real API server's answers are for `tests/cluster`; these are those of others.
 """
@@ -32,7 +32,7 @@ SERVED = {"items": [{"metadata": {}, "versions": [{"version": "v1", "resources":
 
 
 class Server:
-    """Answers as it is told to, by the path."""
+    """Gives the configured answer for each path."""
 
     def __init__(self, **answers: Any) -> None:  # noqa: ANN401 - any JSON value
         told = {

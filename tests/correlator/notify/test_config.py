@@ -1,4 +1,4 @@
-"""The file is checked strictly, and a mistake is said with its line and column."""
+"""The file is checked strictly, and a mistake is reported with its line and column."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One message per ticket or application in a window; refused writes are told now and then."""
+"""One message per ticket or application in a window; denied writes are sent periodically."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Each look tells what is new since the last one, and nothing of before the first."""
+"""Each poll returns what is new since the last one, and nothing from before the first."""
 
 from contextlib import closing
 from datetime import datetime, timedelta

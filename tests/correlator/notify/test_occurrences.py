@@ -1,4 +1,4 @@
-"""Which records and grants are told, and as what."""
+"""Which records and grants become events, and of which kind."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Whatever somebody wrote into a name or a reason is shown as it is, and does nothing."""
+"""Hostile text in a name or a reason is rendered as text, without effect."""
 
 import json
 

@@ -106,7 +106,7 @@ def test_unexplained_drift_is_a_follow_up_with_values_and_reason() -> None:
 
 
 class TestWritesNotStored:
-    """A record tells of an attempt: what was let in and not stored takes no word from anybody."""
+    """A record proves only an attempt: an allowed write that was not stored supersedes nothing."""
 
     FIRST = granted(1, REPLICAS, old=5, new=8)
     SECOND = granted(2, REPLICAS, old=8, new=12)

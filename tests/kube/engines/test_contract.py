@@ -244,7 +244,7 @@ def texts(policy: Policy, configuration: dict[str, Any]) -> str:
 
 
 class TestRegistration:
-    """What the API server is told, in its own expressions."""
+    """What the API server evaluates, in its own expressions."""
 
     @every_engine
     def test_webhooks_select_objects_of_the_engine(self, engine: Engine) -> None:

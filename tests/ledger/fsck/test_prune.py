@@ -273,7 +273,7 @@ class TestTamperingAfterPrune:
 def test_failed_cut_leaves_the_chain_unchanged(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two chains; the database goes away before the second: the first is cut, and all verifies."""
+    """The database is unavailable before the second chain: the first is cut, and all verifies."""
     an_old_chain(ledger, "one")
     an_old_chain(ledger, "two")
     remove = ledger.remove

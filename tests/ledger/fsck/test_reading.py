@@ -1,4 +1,4 @@
-"""What a ledger tells fsck: whose records it holds, and which are signed."""
+"""What fsck reads from a ledger: the writers of its records, and which are signed."""
 
 from glasswarden.ledger.ledger import Ledger
 from tests.ledger.builders import an_attempt, an_opening, records_of

@@ -64,7 +64,7 @@ def edited(record: Record, **fields: object) -> Record:
 
 
 def unnamed(chain: str, place: int) -> Finding:
-    """Return what is found where the opening is gone, or never was, that named *chain*."""
+    """Return the finding for an opening that named *chain* and was deleted or never existed."""
     why = f"says that an opening named this chain at {place}, but no trusted one did"
     return HeadMismatch(chain=chain, sequence=place, why=why)
 

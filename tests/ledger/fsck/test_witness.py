@@ -48,7 +48,7 @@ def an_event(time: datetime, witnessed: Record | None = None, **differing: Any) 
 
 
 def around(*events: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return *events* between two others that nobody recorded, an hour away."""
+    """Return *events* between two unrecorded ones, an hour before and after."""
     return [an_event(TIME - HOUR), *events, an_event(TIME + HOUR)]
 
 

@@ -1,4 +1,4 @@
-"""`glasswarden ledger migrate`, and what is said where it has not been run."""
+"""`glasswarden ledger migrate`, and the error where it has not been run."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A database that is away, frozen, busy or demoted is given up in time, and used when back."""
+"""An unavailable, frozen, busy or demoted database times out, and is used when available."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The address says where the database is; what is wrong with it is said without its password."""
+"""The address locates the database; errors about it do not contain its password."""
 
 import sys
 
