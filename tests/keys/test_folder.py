@@ -62,7 +62,7 @@ def test_invalid_key_file_is_reported_by_name(
     assert complaint in str(caught.value)
 
 
-def test_first_key_signs_at_once_and_the_next_after_distribution(tmp_path: Path) -> None:
+def test_first_key_signs_at_once_and_the_next_after_the_settling_time(tmp_path: Path) -> None:
     first = rotate_keys(tmp_path, "grant", NOW, KEEP)
     later = NOW + timedelta(days=1)
     second = rotate_keys(tmp_path, "grant", later, KEEP)

@@ -541,7 +541,7 @@ class TestRows:
         hours = [(row.columns.time - TIME) // HOUR for row in ledger.rows_since()]
         assert hours == [0, 1, 3, 4, 5]
 
-    def test_walk_can_begin_at_a_later_row(self, ledger: Ledger) -> None:
+    def test_walk_can_begin_at_a_later_time(self, ledger: Ledger) -> None:
         ledger.append(
             records_of(*(an_attempt(time=TIME + each * MICROSECOND) for each in range(3)))
         )
@@ -618,7 +618,7 @@ class TestRemove:
         ledger.remove("writer-1", 9, [], *records_of(a_tombstone("writer-1", 9), writer="pruner"))
         assert everything(ledger) == other
 
-    def test_remove_fails_when_the_tombstone_cannot_be_stored(self, ledger: Ledger) -> None:
+    def test_remove_with_a_misplaced_tombstone_removes_nothing(self, ledger: Ledger) -> None:
         ledger.append(records := records_of(an_attempt()))
         ledger.append(records_of(an_opening(), writer="pruner"))
         [misplaced] = records_of(a_tombstone("writer-1", 1), writer="pruner")
@@ -626,7 +626,7 @@ class TestRemove:
             ledger.remove("writer-1", 1, [], misplaced)
         assert everything(ledger) == records
 
-    def test_remove_fails_under_an_unknown_hold(self, ledger: Ledger) -> None:
+    def test_remove_under_an_unknown_hold_removes_nothing(self, ledger: Ledger) -> None:
         ledger.append(records := records_of(an_attempt()))
         ledger.hold(TestLegalHolds.HOLD)
         [stone] = records_of(a_tombstone("writer-1", 1), writer="pruner")

@@ -167,7 +167,7 @@ class TestOpening:
             open_sqlite(path, create=create)
         assert path.read_text() == "something else " * 100
 
-    def test_tables_of_another_version_are_not_changed(
+    def test_tables_of_a_later_version_are_rejected(
         self, tool: sqlite3.Connection, path: Path
     ) -> None:
         tool.execute("PRAGMA user_version = 99")

@@ -236,7 +236,7 @@ class TestStore:
         body = batch(1, stage="RequestReceived")
         assert store.append(parse_batch(body)) + store.append(parse_batch(batch(1))) == 2
 
-    def test_time_of_the_youngest_event_is_returned(self, store: EventStore) -> None:
+    def test_age_of_the_youngest_event_is_returned(self, store: EventStore) -> None:
         assert store.age_at(at(9)) is None
         store.append(parse_batch(batch(3, 2)))
         age = store.age_at(at(9))

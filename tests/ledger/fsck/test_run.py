@@ -62,9 +62,7 @@ class TestResume:
         intruder.run(WORSE, values=[b"{}", 3])
         assert run(ledger, before.places)[0] == []
 
-    def test_resumed_run_finds_a_changed_record_at_its_start(
-        self, ledger: Ledger, intruder: Intruder
-    ) -> None:
+    def test_resumed_run_finds_a_rewritten_chain(self, ledger: Ledger, intruder: Intruder) -> None:
         """A chain that was written anew since, with the list of chains to match."""
         old = Writer(ledger, "one").writes(*some_attempts(2), is_closed=False)
         _, before = run(ledger)
