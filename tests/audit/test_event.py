@@ -31,12 +31,12 @@ DIGEST = "d" * 64
     ],
     ids=["nothing", "null", "list", "empty", "an Event of the core group", "policy", "time"],
 )
-def test_what_is_no_audit_event_is_refused(document: str) -> None:
+def test_invalid_audit_event_is_rejected(document: str) -> None:
     with pytest.raises(NotAnEvent):
         parse_event(document)
 
 
-def test_a_list_holds_its_events_with_or_without_their_kind() -> None:
+def test_event_list_is_parsed_with_or_without_the_kind_of_its_items() -> None:
     bare = audit_document(2)
     del bare["kind"], bare["apiVersion"]
     document = {"kind": "EventList", "items": [audit_document(1), bare]}
@@ -60,12 +60,14 @@ def test_a_list_holds_its_events_with_or_without_their_kind() -> None:
         ({"verb": "deletecollection", "responseStatus": {"code": 403}}, None),
     ],
 )
-def test_whether_a_write_was_stored(differing: dict[str, Any], *, stored: bool | None) -> None:
-    """After a time-out, and for a part of a collection, the answer does not tell."""
+def test_audit_event_shows_whether_a_write_was_stored(
+    differing: dict[str, Any], *, stored: bool | None
+) -> None:
+    """After a time-out, and for a part of a collection, the answer leaves it unknown."""
     assert audit_event(**differing).stored is stored
 
 
-def test_who_authenticated_and_in_whose_name_it_was_done() -> None:
+def test_audit_event_has_the_authenticated_and_the_impersonated_user() -> None:
     posing = audit_event(impersonatedUser={"username": "lead", "groups": ["leads"]})
     assert (posing.user.username, posing.actor.username) == ("developer", "lead")
     plain = audit_event()
@@ -80,7 +82,9 @@ def test_who_authenticated_and_in_whose_name_it_was_done() -> None:
         ("/x", "", ""),
     ],
 )
-def test_the_field_manager_as_the_api_server_takes_it(uri: str, agent: str, manager: str) -> None:
+def test_field_manager_is_derived_as_the_api_server_does(
+    uri: str, agent: str, manager: str
+) -> None:
     assert audit_event(requestURI=uri, userAgent=agent).manager == manager
 
 
@@ -93,9 +97,7 @@ def test_the_field_manager_as_the_api_server_takes_it(uri: str, agent: str, mana
         ("text", False),
     ],
 )
-def test_the_object_after_the_write_where_the_log_shows_it(
-    answered: object, *, shown: bool
-) -> None:
+def test_object_after_the_write_is_read_from_the_event(answered: object, *, shown: bool) -> None:
     assert (audit_event(responseObject=answered).response_body() is not None) is shown
 
 
@@ -109,11 +111,11 @@ def test_the_object_after_the_write_where_the_log_shows_it(
     ],
     ids=["id", "digest", "somebody else's", "nobody's"],
 )
-def test_what_names_no_record_is_passed_over(annotations: dict[str, str]) -> None:
+def test_annotation_without_a_record_is_skipped(annotations: dict[str, str]) -> None:
     assert list(records_in(audit_event(annotations=annotations))) == []
 
 
-def test_one_event_may_name_several_records() -> None:
+def test_event_can_name_several_records() -> None:
     other = ID[:-1] + "2"
     annotations = {f"guard.glasswarden.io/{each}": DIGEST for each in (ID, other)}
     assert list(records_in(audit_event(annotations=annotations))) == [(ID, DIGEST), (other, DIGEST)]
@@ -127,7 +129,7 @@ def test_one_event_may_name_several_records() -> None:
     ],
     ids=["validating", "mutating"],
 )
-def test_a_webhook_of_ours_that_was_passed_by(key: str, webhook: str, *, ours: bool) -> None:
+def test_event_shows_that_the_webhook_failed_open(key: str, webhook: str, *, ours: bool) -> None:
     name = f"{webhook}.glasswarden.io"
     assert failed_open_webhooks_of(audit_event(annotations={key: name})) == (
         (name,) if ours else ()

@@ -27,7 +27,7 @@ def read(*files: Path) -> tuple[list[str], list[Flaw]]:
     return [event.audit_id for event in read_events(files, flaws.append)], flaws
 
 
-def test_rotated_files_are_read_oldest_first_whatever_the_order_and_the_names(
+def test_rotated_files_are_read_oldest_first(
     tmp_path: Path,
 ) -> None:
     now = written(tmp_path / "audit.log", lines(audit_document(5), audit_document(6)))
@@ -38,19 +38,19 @@ def test_rotated_files_are_read_oldest_first_whatever_the_order_and_the_names(
     assert read(now, first, before) == ([f"audit-{n}" for n in range(1, 7)], [])
 
 
-def test_a_file_that_is_given_twice_is_read_once(tmp_path: Path) -> None:
+def test_file_given_twice_is_read_once(tmp_path: Path) -> None:
     log = written(tmp_path / "audit.log", lines(audit_document()))
     assert read(log, log) == (["audit-0"], [])
 
 
 @pytest.mark.parametrize("indent", [None, 2], ids=["on one line", "on many"])
-def test_a_list_of_events_is_read_like_lines_of_them(tmp_path: Path, indent: int | None) -> None:
+def test_event_list_is_read_like_lines_of_events(tmp_path: Path, indent: int | None) -> None:
     items = [audit_document(1), audit_document(2)]
     text = json.dumps({"kind": "EventList", "items": items}, indent=indent)
     assert read(written(tmp_path / "list.json", text.encode())) == (["audit-1", "audit-2"], [])
 
 
-def test_what_is_foreign_costs_itself_and_is_said(tmp_path: Path) -> None:
+def test_foreign_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     content = lines("", "I1116 started", audit_document(1), '{"kind":"Pod"}', audit_document(2))
     log = written(tmp_path / "audit.log", content)
     events, flaws = read(log)
@@ -59,31 +59,31 @@ def test_what_is_foreign_costs_itself_and_is_said(tmp_path: Path) -> None:
     assert str(flaws[0]).startswith(f"{log}:2: not an audit event")
 
 
-def test_a_last_line_that_is_still_being_written_is_said_to_be(tmp_path: Path) -> None:
+def test_incomplete_last_line_is_reported(tmp_path: Path) -> None:
     log = written(tmp_path / "audit.log", lines(audit_document(1)) + lines(audit_document(2))[:80])
     events, [flaw] = read(log)
     assert (events, flaw.line) == (["audit-1"], 2)
     assert "torn" in flaw.why
 
 
-def test_a_last_line_without_its_end_counts_if_it_is_whole(tmp_path: Path) -> None:
+def test_complete_last_line_without_a_line_feed_is_read(tmp_path: Path) -> None:
     log = written(tmp_path / "audit.log", lines(audit_document(1)).rstrip())
     assert read(log) == (["audit-1"], [])
 
 
-def test_a_packed_file_that_was_cut_gives_what_it_has_and_says_so(tmp_path: Path) -> None:
+def test_truncated_compressed_file_is_read_as_far_as_possible_and_reported(tmp_path: Path) -> None:
     packed = gzip.compress(lines(*(audit_document(n) for n in range(2000))))
     events, [flaw] = read(written(tmp_path / "audit.log.gz", packed[:-200]))
     assert 0 < len(events) < 2000
     assert flaw.line == 0
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     events, [flaw] = read(tmp_path / "none")
     assert (events, flaw.line) == ([], 0)
 
 
-def test_progress_adds_up_to_what_the_files_hold(tmp_path: Path) -> None:
+def test_progress_adds_up_to_the_size_of_the_files(tmp_path: Path) -> None:
     log = written(tmp_path / "audit.log", lines(*(audit_document(n) for n in range(5))))
     steps: list[int] = []
     list(read_events([log], lambda _: None, steps.append))

@@ -38,7 +38,7 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "audit.log"
 
 
-def test_only_what_is_new_is_read(read: Reader, log: Path) -> None:
+def test_tail_reads_only_new_lines(read: Reader, log: Path) -> None:
     assert read() == []
     add(log, line(1) + line(2))
     assert read() == ["audit-1", "audit-2"]
@@ -47,7 +47,7 @@ def test_only_what_is_new_is_read(read: Reader, log: Path) -> None:
     assert read() == ["audit-3"]
 
 
-def test_a_line_counts_when_it_is_whole(read: Reader, log: Path) -> None:
+def test_tail_reads_a_line_when_it_is_complete(read: Reader, log: Path) -> None:
     text = line(1)
     add(log, text[:50])
     assert (read(), read.flaws) == ([], [])
@@ -55,7 +55,7 @@ def test_a_line_counts_when_it_is_whole(read: Reader, log: Path) -> None:
     assert (read(), read.flaws) == (["audit-1"], [])
 
 
-def test_a_file_that_is_rotated_away_is_read_to_its_end(read: Reader, log: Path) -> None:
+def test_tail_reads_a_rotated_file_to_its_end(read: Reader, log: Path) -> None:
     add(log, line(1))
     assert read() == ["audit-1"]
     add(log, line(2))
@@ -64,22 +64,22 @@ def test_a_file_that_is_rotated_away_is_read_to_its_end(read: Reader, log: Path)
     assert sorted(read()) == ["audit-2", "audit-3"]
 
 
-def test_a_file_that_was_emptied_is_begun_anew(read: Reader, log: Path) -> None:
+def test_tail_reads_a_truncated_file_from_its_beginning(read: Reader, log: Path) -> None:
     add(log, line(1) + line(2))
     read()
     log.write_text(line(3))
     assert read() == ["audit-3"]
 
 
-def test_a_zipped_file_is_read_once(read: Reader, tmp_path: Path) -> None:
+def test_tail_reads_a_compressed_file_once(read: Reader, tmp_path: Path) -> None:
     (tmp_path / "audit-old.log.gz").write_bytes(gzip.compress(line(1).encode()))
     assert (read(), read()) == (["audit-1"], [])
 
 
-def test_what_is_no_event_is_said_once(read: Reader, log: Path) -> None:
+def test_tail_reports_an_invalid_line_once(read: Reader, log: Path) -> None:
     add(log, "nonsense\n" + line(1))
     assert (read(), read(), len(read.flaws)) == (["audit-1"], [], 1)
 
 
-def test_a_folder_that_is_not_there_yet_holds_nothing(tmp_path: Path) -> None:
+def test_tail_of_a_missing_folder_is_empty(tmp_path: Path) -> None:
     assert Reader(tmp_path / "none")() == []

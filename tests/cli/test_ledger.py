@@ -56,27 +56,25 @@ def ledger_command(address: str, *arguments: str, stdin: bytes | None = None) ->
 
 @pytest.mark.usefixtures("ledger")
 class TestFsck:
-    def test_a_clean_ledger(self, address: str, signer: Signer) -> None:
+    def test_fsck_reports_a_clean_ledger(self, address: str, signer: Signer) -> None:
         result = ledger_command(address, "fsck", "--public-key", signer.public_key)
         assert result.exit_code == 0
         assert result.stdout == ("clean: 12 records in 1 chain (0 closed, 1 open or killed)\n")
 
-    def test_without_a_key_it_is_said_that_nothing_was_compared(
-        self, address: str, signer: Signer
-    ) -> None:
+    def test_fsck_reports_that_no_key_was_given(self, address: str, signer: Signer) -> None:
         (keys_beside(address) / FILE).unlink()
         result = ledger_command(address, "fsck")
         assert result.exit_code == 0
         assert f"signed by {signer.public_key}\n" in result.stdout
         assert "No key was given" in result.stdout
 
-    def test_a_finding_is_a_line_and_the_exit_code(self, address: str) -> None:
+    def test_fsck_prints_a_line_per_finding_and_exits_with_1(self, address: str) -> None:
         Intruder(address).run("DELETE FROM record WHERE sequence = 5")
         result = ledger_command(address, "fsck", "--quiet")
         assert result.exit_code == 1
         assert result.stdout == "removed: one#5: the record at 5 was removed\n"
 
-    def test_as_json_a_line_each(self, address: str) -> None:
+    def test_fsck_prints_a_json_line_per_finding(self, address: str) -> None:
         Intruder(address).run("DELETE FROM record WHERE sequence = 5")
         result = ledger_command(address, "fsck", "--format", "json")
         finding, summary = map(json.loads, result.stdout.splitlines())
@@ -90,7 +88,7 @@ class TestFsck:
         assert summary["summary"]["findings"] == 1
         assert summary["summary"]["keys_checked"] is True
 
-    def test_a_strangers_chain_is_found_by_the_key(
+    def test_fsck_finds_a_chain_of_an_untrusted_key(
         self, address: str, ledger: Ledger, signer: Signer, tmp_path: Path
     ) -> None:
         """By the one that is given, the one in a folder, or the one beside the ledger."""
@@ -105,12 +103,12 @@ class TestFsck:
             assert result.exit_code == 1
             assert "is not a trusted one" in result.stdout
 
-    def test_a_folder_that_has_no_key(self, address: str, tmp_path: Path) -> None:
+    def test_fsck_rejects_a_folder_without_a_key(self, address: str, tmp_path: Path) -> None:
         result = ledger_command(address, "fsck", "--keys", str(tmp_path / "none"))
         assert result.exit_code == 2
         assert "ledger-signing.pem" in result.stderr
 
-    def test_records_of_a_later_version_are_said(self, address: str, ledger: Ledger) -> None:
+    def test_fsck_reports_records_of_a_later_version(self, address: str, ledger: Ledger) -> None:
         *_, last = ledger.rows("one")
         ledger.append([seal(an_attempt(format=99), "one", 13, last.digest)])
         result = ledger_command(address, "fsck")
@@ -119,7 +117,7 @@ class TestFsck:
         told = json.loads(ledger_command(address, "fsck", "--format", "json").stdout)
         assert told["summary"]["later"] == 1
 
-    def test_a_name_that_is_no_text_can_be_printed(self, address: str) -> None:
+    def test_fsck_prints_a_chain_name_with_invalid_utf8(self, address: str) -> None:
         Intruder(address).run("UPDATE chain SET writer = CAST(x'ff1b' AS TEXT)")
         result = ledger_command(address, "fsck", "--quiet")
         assert result.exit_code == 1
@@ -127,7 +125,9 @@ class TestFsck:
         found = ledger_command(address, "fsck", "--quiet", "--format", "json").stdout
         assert json.loads(found.splitlines()[0])["chain"] == "\udcff\x1b"
 
-    def test_resumed(self, address: str, ledger: Ledger, tmp_path: Path) -> None:
+    def test_fsck_resume_reads_only_new_records(
+        self, address: str, ledger: Ledger, tmp_path: Path
+    ) -> None:
         state = str(tmp_path / "state")
         assert "12 records" in ledger_command(address, "fsck", "--resume", state).stdout
         assert "1 record in 1 chain" in ledger_command(address, "fsck", "--resume", state).stdout
@@ -136,11 +136,11 @@ class TestFsck:
         assert result.exit_code == 1
         assert f"its key {STRANGER.public_key} is not a trusted one" in result.stdout
 
-    def test_since(self, address: str) -> None:
+    def test_fsck_since_reads_only_younger_records(self, address: str) -> None:
         result = ledger_command(address, "fsck", "--since", "60h")
         assert result.stdout.startswith("clean: 4 records")
 
-    def test_with_an_audit_log(self, address: str, tmp_path: Path) -> None:
+    def test_fsck_compares_with_an_audit_log(self, address: str, tmp_path: Path) -> None:
         events = [an_event(NOW - 3 * DAY - DAY / 2), an_event(NOW - DAY - DAY / 2)]
         log = as_log(tmp_path / "audit.log", [*events, "broken"])
         result = ledger_command(address, "fsck", "--audit-log", str(log))
@@ -168,7 +168,7 @@ class TestProgress:
         return ended.returncode
 
     @pytest.mark.usefixtures("chains")
-    def test_it_is_told_at_a_terminal(self, address: str) -> None:
+    def test_progress_is_printed_on_a_terminal(self, address: str) -> None:
         seen, terminal = os.openpty()
         script = "from glasswarden.cli.ledger import fsck; fsck.EVERY_SECONDS = 0"
         assert self.run(script, "--ledger", address, stderr=terminal) == 0
@@ -178,9 +178,7 @@ class TestProgress:
         assert told.endswith("\r\x1b[K")  # and makes room for what stays
 
     @pytest.mark.usefixtures("chains")
-    def test_a_run_that_was_killed_goes_on_where_it_had_come(
-        self, address: str, tmp_path: Path
-    ) -> None:
+    def test_killed_run_is_resumed_from_its_saved_state(self, address: str, tmp_path: Path) -> None:
         state = str(tmp_path / "state")
         assert self.run(KILLED, "--ledger", address, "--resume", state) == -signal.SIGKILL
         Intruder(address).run("DELETE FROM record WHERE writer = 'two' AND sequence = 5")
@@ -204,32 +202,34 @@ fsck.Saver.save = killed
 """
 
 
-class TestCannotLook:
-    def test_there_is_no_ledger(self, address: str, tmp_path: Path) -> None:
+class TestFsckCannotRun:
+    def test_missing_ledger_is_an_error_and_is_not_created(
+        self, address: str, tmp_path: Path
+    ) -> None:
         result = ledger_command(address, "fsck")
         assert result.exit_code == 2
         assert "there is no ledger" in result.stderr
         assert not (tmp_path / "ledger.db").exists()
 
-    def test_it_is_no_ledger(self, address: str, tmp_path: Path) -> None:
+    def test_file_that_is_no_ledger_is_an_error(self, address: str, tmp_path: Path) -> None:
         (tmp_path / "ledger.db").write_text("something else " * 100)
         assert ledger_command(address, "fsck").exit_code == 2
 
     @pytest.mark.usefixtures("ledger")
-    def test_a_state_that_is_none(self, address: str, tmp_path: Path) -> None:
+    def test_invalid_state_file_is_an_error(self, address: str, tmp_path: Path) -> None:
         (tmp_path / "state").write_text("{")
         result = ledger_command(address, "fsck", "--resume", str(tmp_path / "state"))
         assert result.exit_code == 2
 
     @pytest.mark.usefixtures("ledger")
-    def test_since_and_resume_together(self, address: str, tmp_path: Path) -> None:
+    def test_since_with_resume_is_an_error(self, address: str, tmp_path: Path) -> None:
         result = ledger_command(address, "fsck", "--since", "2d", "--resume", str(tmp_path / "s"))
         assert result.exit_code == 2
         assert "would forget the rest" in result.stderr
 
     @pytest.mark.usefixtures("ledger")
     @pytest.mark.parametrize("content", ["", "garbage\n" * 5, '{"kind":"Event"}\n'])
-    def test_an_audit_log_without_an_event(
+    def test_audit_log_without_events_is_an_error(
         self, address: str, tmp_path: Path, content: str
     ) -> None:
         """To call that clean would say that the log was compared."""
@@ -239,7 +239,7 @@ class TestCannotLook:
         assert "the audit log has no finished request to compare with" in result.stderr
 
     @pytest.mark.parametrize("since", ["2", "d", "yesterday", "2026-13-01"])
-    def test_a_time_that_is_none(self, address: str, since: str) -> None:
+    def test_invalid_time_is_an_error(self, address: str, since: str) -> None:
         result = ledger_command(address, "fsck", "--since", since)
         assert result.exit_code == 2
         assert "try 2h, 7d" in result.stderr
@@ -247,28 +247,28 @@ class TestCannotLook:
 
 @pytest.mark.usefixtures("ledger")
 class TestPrune:
-    def test_a_dry_run_first(self, address: str, ledger: Ledger) -> None:
+    def test_prune_dry_run_removes_nothing(self, address: str, ledger: Ledger) -> None:
         result = ledger_command(address, "prune", "--older-than", "5d", "--dry-run")
         assert result.stdout == (
             "one: 7 records through 7 would be cut\n7 records would be removed\n"
         )
         assert len(list(ledger.rows("one"))) == 12
 
-    def test_then_in_earnest(self, address: str, ledger: Ledger) -> None:
+    def test_prune_removes_old_records(self, address: str, ledger: Ledger) -> None:
         result = ledger_command(address, "prune", "--older-than", "5d")
         assert result.exit_code == 0
         assert result.stdout == "one: 7 records through 7 cut\n7 records pruned\n"
         assert len(list(ledger.rows("one"))) == 5
         assert ledger_command(address, "fsck").exit_code == 0
 
-    def test_what_does_not_verify_is_left_alone(self, address: str) -> None:
+    def test_prune_keeps_a_chain_that_does_not_verify(self, address: str) -> None:
         Intruder(address).run("UPDATE record SET actor = 'outsider' WHERE sequence = 2")
         result = ledger_command(address, "prune", "--older-than", "5d")
         assert result.exit_code == 1
         assert "not pruned: column-mismatch: one#2" in result.stderr
         assert result.stdout == "0 records pruned\n"
 
-    def test_a_strangers_chain_is_not_buried(self, address: str, ledger: Ledger) -> None:
+    def test_prune_keeps_a_chain_of_an_untrusted_key(self, address: str, ledger: Ledger) -> None:
         Writer(ledger, "two", STRANGER, NOW - 20 * DAY).writes(an_attempt(time=NOW - 20 * DAY))
         for options in ([], ["--dry-run"]):
             result = ledger_command(address, "prune", "--older-than", "15d", *options)
@@ -280,7 +280,7 @@ class TestPrune:
         assert result.exit_code == 0
         assert list(ledger.rows("two")) == []
 
-    def test_without_a_key_nothing_is_cut(
+    def test_prune_without_a_key_removes_nothing(
         self, address: str, tmp_path: Path, ledger: Ledger
     ) -> None:
         result = ledger_command(
@@ -293,7 +293,7 @@ class TestPrune:
 
 @pytest.mark.usefixtures("ledger")
 class TestHold:
-    def test_add_list_prune_and_remove(self, address: str) -> None:
+    def test_hold_is_added_listed_respected_and_removed(self, address: str) -> None:
         added = ledger_command(address, "hold", "add", "INC-1", "--by", "lead", "--why", "lawsuit")
         assert added.stdout == "INC-1 is held\n"
         listed = ledger_command(address, "hold", "list").stdout
@@ -307,12 +307,12 @@ class TestHold:
         assert removed.stdout == "INC-1 is no longer held\n"
         assert ledger_command(address, "fsck").exit_code == 0
 
-    def test_twice(self, address: str) -> None:
+    def test_second_hold_on_a_ticket_is_reported(self, address: str) -> None:
         for expected in ("INC-1 is held\n", "INC-1 is already held\n"):
             result = ledger_command(address, "hold", "add", "INC-1", "--why", "lawsuit")
             assert (result.exit_code, result.stdout) == (0, expected)
 
-    def test_what_is_not_held_cannot_be_let_go(self, address: str) -> None:
+    def test_removal_of_an_unknown_hold_is_an_error(self, address: str) -> None:
         result = ledger_command(address, "hold", "remove", "INC-2", "--why", "settled")
         assert result.exit_code == 1
         assert "INC-2 is not held" in result.stderr
@@ -320,7 +320,7 @@ class TestHold:
 
 @pytest.mark.usefixtures("ledger")
 class TestTransfer:
-    def test_there_and_back(self, address: str, tmp_path: Path) -> None:
+    def test_export_and_import_keep_every_byte(self, address: str, tmp_path: Path) -> None:
         file, other = tmp_path / "ledger.jsonl", f"sqlite://{tmp_path}/other.db"
         assert ledger_command(address, "export", "-o", str(file)).exit_code == 0
         result = ledger_command(other, "import", str(file))
@@ -328,16 +328,16 @@ class TestTransfer:
         assert ledger_command(other, "export").stdout_bytes == file.read_bytes()
         assert ledger_command(other, "fsck").exit_code == 0
 
-    def test_from_the_standard_input(self, address: str, tmp_path: Path) -> None:
+    def test_import_reads_standard_input(self, address: str, tmp_path: Path) -> None:
         lines = ledger_command(address, "export").stdout_bytes
         result = ledger_command(f"sqlite://{tmp_path}/o.db", "import", "-", stdin=lines)
         assert result.stdout == "12 records read and stored\n"
 
-    def test_a_part(self, address: str) -> None:
+    def test_export_can_be_limited_by_time_and_ticket(self, address: str) -> None:
         assert len(ledger_command(address, "export", "--since", "60h").stdout.splitlines()) == 3
         assert ledger_command(address, "export", "--ticket", "INC-9").stdout == ""
 
-    def test_a_line_that_was_edited(self, address: str, tmp_path: Path) -> None:
+    def test_import_rejects_an_edited_line(self, address: str, tmp_path: Path) -> None:
         lines = ledger_command(address, "export").stdout_bytes.replace(
             b"kubectl-edit", b"kubectl-else", 1
         )
@@ -345,7 +345,9 @@ class TestTransfer:
         assert result.exit_code == 1
         assert "line 2: record" in result.stderr
 
-    def test_lines_behind_a_damaged_one(self, address: str, tmp_path: Path) -> None:
+    def test_import_with_keep_going_stores_lines_after_a_damaged_one(
+        self, address: str, tmp_path: Path
+    ) -> None:
         """A spool that a broken disk left: what can be read is stored, and the rest is named."""
         lines = ledger_command(address, "export").stdout_bytes.splitlines(keepends=True)
         lines[3], lines[7] = b"garbage\n", lines[7].replace(b"kubectl-edit", b"kubectl-else")
@@ -362,7 +364,7 @@ class TestTransfer:
             "removed: one#8: the record at 8 was removed",
         ]
 
-    def test_a_line_whose_place_is_taken(
+    def test_import_rejects_a_line_with_a_used_sequence_number(
         self, address: str, ledger: Ledger, tmp_path: Path
     ) -> None:
         lines = ledger_command(address, "export").stdout_bytes
@@ -384,7 +386,7 @@ class TestTransfer:
             "signature = CAST(x'ff' AS TEXT)",
         ],
     )
-    def test_what_cannot_be_exported_is_said(self, address: str, damage: str) -> None:
+    def test_export_reports_a_damaged_record(self, address: str, damage: str) -> None:
         whole = ledger_command(address, "export").stdout_bytes.splitlines()
         Intruder(address).run(f"UPDATE record SET {damage} WHERE sequence = 3")  # noqa: S608
         result = ledger_command(address, "export")
@@ -392,7 +394,7 @@ class TestTransfer:
         assert result.stdout_bytes.splitlines() == whole[:2] + whole[3:]
         assert "not exported: one#3: " in result.stderr
 
-    def test_a_file_that_is_not_there(self, address: str, tmp_path: Path) -> None:
+    def test_import_of_a_missing_file_is_an_error(self, address: str, tmp_path: Path) -> None:
         result = ledger_command(address, "import", str(tmp_path / "none"))
         assert result.exit_code == 1
         assert "No such file" in result.stderr

@@ -65,7 +65,7 @@ def an_incident() -> list[Attempt]:
     ]
 
 
-class TestQuestions:
+class TestQueries:
     QUESTIONS = (
         ("", "third second first"),
         ("deploy/web", "first"),
@@ -97,7 +97,7 @@ class TestQuestions:
     @pytest.mark.parametrize(
         ("arguments", "answer"), QUESTIONS, ids=[each for each, _ in QUESTIONS]
     )
-    def test_options_narrow_what_is_shown(
+    def test_options_filter_the_records(
         self, ledger: Ledger, tmp_path: Path, arguments: str, answer: str
     ) -> None:
         ledger.append(records_of(*an_incident()))
@@ -118,14 +118,14 @@ class TestQuestions:
             (["--follow", "--open-grants"], "--follow shows what comes"),
         ],
     )
-    def test_what_makes_no_sense_is_said(
+    def test_invalid_options_are_rejected_with_a_hint(
         self, tmp_path: Path, arguments: list[str], said: str
     ) -> None:
         refused = log(tmp_path, *arguments)
         assert refused.exit_code == 2
         assert said in refused.output
 
-    def test_where_there_is_no_ledger_none_is_made(self, tmp_path: Path) -> None:
+    def test_missing_ledger_is_not_created(self, tmp_path: Path) -> None:
         refused = log(tmp_path)
         assert refused.exit_code == 1
         assert refused.output == f"Error: there is no ledger at {tmp_path}/ledger.db\n"
@@ -133,7 +133,7 @@ class TestQuestions:
 
 
 class TestTable:
-    def test_it_tells_who_what_when_and_why(self, ledger: Ledger, tmp_path: Path) -> None:
+    def test_table_has_actor_object_time_and_reason(self, ledger: Ledger, tmp_path: Path) -> None:
         ledger.append(records_of(*an_incident()[:2]))
         assert log(tmp_path).output.splitlines() == [
             "TIME (UTC)           VERDICT       ACTOR      VERB   OBJECT                  TICKET",
@@ -145,13 +145,15 @@ class TestTable:
             "    reason: first",
         ]
 
-    def test_nothing_is_said_in_words(self, ledger: Ledger, tmp_path: Path) -> None:
+    def test_empty_result_is_reported(self, ledger: Ledger, tmp_path: Path) -> None:
         assert ledger.heads() == []
         shown = log(tmp_path)
         assert (shown.exit_code, shown.stdout) == (0, "")
         assert "Nothing was recorded" in shown.stderr
 
-    def test_values_that_are_not_there_are_told_apart(self, ledger: Ledger, tmp_path: Path) -> None:
+    def test_absent_hidden_and_shortened_values_are_distinguished(
+        self, ledger: Ledger, tmp_path: Path
+    ) -> None:
         cut = Cut(9000, "a" * 64)
         changes = (
             ChangedField(path="/a", new=None),
@@ -166,9 +168,7 @@ class TestTable:
             "    and 7 more",
         ]
 
-    def test_a_terminal_is_sent_nothing_that_it_would_obey(
-        self, ledger: Ledger, tmp_path: Path
-    ) -> None:
+    def test_control_characters_are_escaped(self, ledger: Ledger, tmp_path: Path) -> None:
         evil = "\x1b]0;owned\x07\x9b2J\r\n\u202e"
         changes = (ChangedField(path=f"/{evil}", old=evil, new={evil: [evil]}),)
         fields = ("actor", "name", "namespace", "kind", "ticket", "reason", "clause", "verdict")
@@ -179,7 +179,7 @@ class TestTable:
             assert all(line.isprintable() for line in shown.split("\n"))
 
     @pytest.mark.parametrize("columns", [40, 80, 100, 200])
-    def test_it_fits_the_terminal(self, columns: int) -> None:
+    def test_table_fits_the_terminal(self, columns: int) -> None:
         records = records_of(
             *an_incident(),
             an_attempt(actor="system:serviceaccount:" + "x" * 80, ticket="日" * 30),
@@ -206,7 +206,7 @@ class TestTries:
             an_attempt(time=TIME + 2 * SECOND, **alike),
         ]
 
-    def test_of_one_write_are_shown_once_with_their_number(
+    def test_tries_of_one_write_are_one_row_with_their_count(
         self, ledger: Ledger, tmp_path: Path
     ) -> None:
         ledger.append(records_of(*self.tries()))
@@ -217,19 +217,19 @@ class TestTries:
             "    reason: another's",
         ]
 
-    def test_programs_are_told_the_ids(self, ledger: Ledger, tmp_path: Path) -> None:
+    def test_json_has_the_ids_of_all_tries(self, ledger: Ledger, tmp_path: Path) -> None:
         ledger.append(records := records_of(*self.tries()))
         [patched, _] = json.loads(log(tmp_path, "--format", "json").output)
         assert patched["tries"] == [records[0].entry.id, records[2].entry.id]
         assert patched["digest"] == records[2].digest
 
-    def test_they_are_counted_across_pages(self, ledger: Ledger, tmp_path: Path) -> None:
+    def test_tries_are_counted_across_pages(self, ledger: Ledger, tmp_path: Path) -> None:
         ledger.append(records_of(*self.tries()))
         [line] = log(tmp_path, "--limit", "1", "--format", "jsonl").output.splitlines()
         assert len(json.loads(line)["tries"]) == 2
 
 
-def test_pages_follow_each_other(ledger: Ledger, tmp_path: Path) -> None:
+def test_pages_are_consecutive(ledger: Ledger, tmp_path: Path) -> None:
     ledger.append(records_of(*an_incident()))
     seen: list[str] = []
     before: list[str] = []
@@ -242,7 +242,9 @@ def test_pages_follow_each_other(ledger: Ledger, tmp_path: Path) -> None:
 
 
 class TestOpenGrants:
-    def test_how_each_was_last_recorded(self, ledger: Ledger, tmp_path: Path) -> None:
+    def test_open_grant_is_listed_with_its_last_record(
+        self, ledger: Ledger, tmp_path: Path
+    ) -> None:
         over = {"grant_expires": datetime.now(UTC) + timedelta(hours=1)}
         ledger.append(
             records_of(
@@ -264,8 +266,8 @@ class TestOpenGrants:
             assert [json.loads(line)["reason"] for line in shown.splitlines()] == expected
 
 
-class TestUnread:
-    def test_a_damaged_record_is_shown_and_hides_no_other(
+class TestUnreadableRecords:
+    def test_damaged_record_is_listed_and_hides_no_other(
         self, ledger: Ledger, tmp_path: Path
     ) -> None:
         ledger.append(records := records_of(*an_incident()))
@@ -286,7 +288,7 @@ class TestUnread:
         assert (damaged["type"], damaged["id"]) == ("damaged", records[1].entry.id)
         assert damaged["digest"] == records[1].digest
 
-    def test_records_of_a_later_version_are_marked(self, ledger: Ledger, tmp_path: Path) -> None:
+    def test_record_of_a_later_version_is_marked(self, ledger: Ledger, tmp_path: Path) -> None:
         known, strange = records_of(an_attempt(format=99), an_attempt(format=99, name="api"))
         # A later version may mean another thing by a field that we know.
         body = strange.body.replace(b'"verdict":"deny"', b'"verdict":["deny"]')
@@ -296,7 +298,7 @@ class TestUnread:
         assert any("later" in line and "writer-1#2" in line for line in lines)
         assert not log(tmp_path, "--name", "web").stdout.count("writer-1#2")
 
-    def test_programs_are_told_too(self, ledger: Ledger, tmp_path: Path) -> None:
+    def test_json_marks_a_record_of_a_later_version(self, ledger: Ledger, tmp_path: Path) -> None:
         ledger.append(records_of(an_attempt(format=99), an_attempt(name="api")))
         [plain, later] = json.loads(log(tmp_path, "--format", "json").stdout)
         assert later["later"]
@@ -304,8 +306,8 @@ class TestUnread:
 
 
 @pytest.mark.slow
-def test_following_shows_what_comes_until_interrupted(ledger: Ledger, tmp_path: Path) -> None:
-    """Also what is older than what was shown, from a writer that nobody knew of."""
+def test_follow_prints_new_records_until_interrupted(ledger: Ledger, tmp_path: Path) -> None:
+    """Also a record older than the printed ones, from a writer that was not known before."""
     ledger.append(records_of(*an_incident()[1:2]))
     command = [sys.executable, "-m", "glasswarden", "ledger", "log", "--follow"]
     where = ["--ledger", f"sqlite://{tmp_path}/ledger.db", "--format", "jsonl"]

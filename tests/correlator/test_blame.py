@@ -52,26 +52,26 @@ def blamed(*attempts: Any) -> list[tuple[str, str, bool]]:  # noqa: ANN401
     return list(render(attributed))
 
 
-def test_the_lines_are_the_object() -> None:
+def test_lines_render_the_whole_object() -> None:
     text = "\n".join(line for _, line, _ in blamed())
     visible = {key: value for key, value in a_deployment().items() if key != "metadata"}
     assert yaml.safe_load(text) == visible
 
 
-def test_items_are_found_by_their_merge_keys() -> None:
+def test_list_items_are_matched_by_their_merge_keys() -> None:
     obj = a_deployment()
     paths = [str(line.path) for line in lines_of(obj, (), lambda _path, value: value) if line.sets]
     assert IMAGE in paths
 
 
-def test_a_record_proves_a_name() -> None:
+def test_line_is_attributed_to_the_actor_of_its_record() -> None:
     write = wrote(5, IMAGE, old="web:1", new="web:2", manager="kubectl-set", ticket="INC-42")
     [(margin, _, proven)] = [each for each in blamed(write) if "image:" in each[1]]
     assert margin.split() == ["responder", "2026-03-01", "12:05", "INC-42"]
     assert proven
 
 
-def test_the_reason_is_told_and_steers_no_terminal() -> None:
+def test_reason_is_printed_without_control_characters() -> None:
     evil = {"ticket": "INC\x1b[2J", "reason": "checkout \x1b[31mis down"}
     write = wrote(5, IMAGE, old="web:1", new="web:2", manager="kubectl-set", **evil)
     [(margin, _, _)] = [each for each in blamed(write) if "image:" in each[1]]
@@ -79,7 +79,7 @@ def test_the_reason_is_told_and_steers_no_terminal() -> None:
     assert margin.isprintable()
 
 
-def test_an_account_keeps_its_whole_name() -> None:
+def test_name_of_a_service_account_is_not_shortened() -> None:
     account = "system:serviceaccount:flux-system:kustomize-controller"
     write = wrote(5, IMAGE, old="web:1", new="web:2", manager="kubectl-set", actor=account)
     [(margin, _, _)] = [each for each in blamed(write) if "image:" in each[1]]
@@ -90,7 +90,7 @@ def test_an_account_keeps_its_whole_name() -> None:
     assert "bz  2026" in margin
 
 
-def test_a_line_that_is_as_git_says_has_its_revision() -> None:
+def test_declared_line_has_the_revision_of_git() -> None:
     obj = a_deployment()
     declared = {**obj, "spec": {**obj["spec"], "replicas": 5}}
     manifests = Manifests((Declared(declared, "web.yaml:1"),), revision="c0ffee" * 6 + "c0ff-dirty")
@@ -106,18 +106,18 @@ def test_a_line_that_is_as_git_says_has_its_revision() -> None:
     assert [margin.strip() for margin, _, _ in rendered] == [str(found), ""]
 
 
-def test_managed_fields_only_hint() -> None:
+def test_line_attributed_by_managed_fields_is_marked_as_a_hint() -> None:
     [(margin, _, proven)] = [each for each in blamed() if "image:" in each[1]]
     assert margin.split() == ["[kubectl-set]", "2026-03-01", "12:05"]
     assert not proven
 
 
-def test_a_line_that_nobody_is_known_for_stays_empty() -> None:
+def test_line_without_a_known_writer_is_empty() -> None:
     [(margin, _, _)] = [each for each in blamed() if "replicas:" in each[1]]
     assert margin.strip() == ""
 
 
-def test_the_source_of_a_name_is_said() -> None:
+def test_attribution_has_its_evidence() -> None:
     obj = a_deployment()
     history = History("test", ref_of(obj), entries_of(obj), ())
     path = next(line.path for line in lines_of(obj, (), lambda _p, v: v) if str(line.path) == IMAGE)
@@ -139,13 +139,13 @@ def test_the_source_of_a_name_is_said() -> None:
         ("\x1b[31m", '"\\u001b[31m"'),
     ],
 )
-def test_a_value_stands_on_one_line_and_is_not_obeyed(value: object, text: str) -> None:
+def test_value_is_rendered_on_one_line_without_control_characters(value: object, text: str) -> None:
     assert render_scalar(value) == text
     assert yaml.safe_load(text) == value
 
 
 class TestAuditLog:
-    def test_what_no_record_explains_is_put_down_to_whom_the_log_proves(self) -> None:
+    def test_line_without_a_record_is_attributed_by_the_audit_log(self) -> None:
         obj = live("Deployment", "web")
         log = AuditLog(POLICY)
         for event in events():
@@ -156,7 +156,7 @@ class TestAuditLog:
         selector = history.attribute(parse_path("/spec/paused"), True)
         assert selector.source is Evidence.NOTHING
 
-    def test_who_posed_as_somebody_comes_first(self) -> None:
+    def test_impersonator_is_named_before_the_impersonated_user(self) -> None:
         write = wrote(5, IMAGE, new="web:2", manager="kubectl-set")
         witness = Witness("outsider", stored=True)
         obj = a_deployment()

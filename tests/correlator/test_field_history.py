@@ -33,7 +33,7 @@ def told(steps: list[Step]) -> list[tuple[str, str, object, object]]:
     return [(str(s.fate), s.actor or s.manager, s.before.value, s.after.value) for s in steps]
 
 
-def test_a_hotfix_a_revert_and_a_denial() -> None:
+def test_history_has_hotfix_revert_and_denial() -> None:
     again = wrote(4, REPLICAS, old=8, new=9, actor="lead")
     back = wrote(2, REPLICAS, old=8, new=8)
     assert told(chain(RESPONDER, back, DENIED, again, live=a_live(9))) == [
@@ -46,24 +46,24 @@ def test_a_hotfix_a_revert_and_a_denial() -> None:
     ]
 
 
-def test_what_the_live_object_has_is_stored() -> None:
+def test_write_of_the_live_value_is_stored() -> None:
     [step] = chain(RESPONDER, live=a_live(8))
     assert (step.fate, step.evidence) == (WriteOutcome.STORED, "the live object has its value")
 
 
-def test_what_nothing_confirms_was_attempted() -> None:
+def test_write_without_evidence_is_attempted() -> None:
     assert [step.fate for step in chain(RESPONDER)] == [WriteOutcome.ATTEMPTED]
 
 
 @pytest.mark.parametrize(
     ("stored", "fate"), [(True, WriteOutcome.STORED), (False, WriteOutcome.REFUSED)]
 )
-def test_the_audit_log_tells(stored: bool, fate: WriteOutcome) -> None:  # noqa: FBT001
+def test_outcome_of_a_write_is_taken_from_the_audit_log(stored: bool, fate: WriteOutcome) -> None:  # noqa: FBT001
     witness = Witness("responder", stored)
     assert [s.fate for s in chain(RESPONDER, witnesses={RESPONDER.id: witness})] == [fate]
 
 
-def test_who_put_it_back_is_told_by_the_live_object() -> None:
+def test_unrecorded_revert_has_the_manager_of_the_live_field() -> None:
     first, second = chain(RESPONDER, live=a_live(5))
     assert first.fate is WriteOutcome.ATTEMPTED
     assert (second.fate, second.manager, second.time) == (
@@ -78,7 +78,7 @@ def test_tries_of_one_write_are_one_step() -> None:
     assert step.records == tuple(each.id for each in tries)
 
 
-def test_fields_have_chains_of_their_own() -> None:
+def test_each_field_has_its_own_history() -> None:
     paused = wrote(2, "/spec/paused", new=True, actor="lead")
     assert told(chain(RESPONDER, paused, wrote(3, REPLICAS, old=8, new=9))) == [
         ("stored", "responder", 5, 8),
@@ -87,7 +87,7 @@ def test_fields_have_chains_of_their_own() -> None:
     ]
 
 
-def test_objects_of_one_name_are_not_mixed_up() -> None:
+def test_objects_with_the_same_name_have_separate_histories() -> None:
     later = wrote(2, REPLICAS, old=5, new=6, object_uid="second")
     steps = chain(RESPONDER, later, live=a_live(6, uid="second"))
     assert [(step.uid, step.fate) for step in steps] == [
@@ -95,13 +95,13 @@ def test_objects_of_one_name_are_not_mixed_up() -> None:
     ]  # fmt: skip
 
 
-def test_a_write_to_what_contains_the_field_leaves_it_open() -> None:
+def test_write_to_a_parent_field_implies_no_unrecorded_step() -> None:
     whole = wrote(2, "/spec", old={"replicas": 8}, new={"replicas": 3})
     steps = chain(RESPONDER, whole, wrote(3, REPLICAS, old=3, new=4))
     assert [step.fate for step in steps] == [WriteOutcome.ATTEMPTED] * 3
 
 
-def test_hidden_values_are_compared_by_their_masks_and_never_shown() -> None:
+def test_hidden_values_are_compared_by_their_masks_and_not_printed() -> None:
     path = "/data/password"
     first, other = wrote(1, path, new_masked="k:aa"), wrote(2, path, old_masked="k:bb")
     assert [step.fate for step in chain(first, other)] == [
@@ -119,12 +119,12 @@ def test_hidden_values_are_compared_by_their_masks_and_never_shown() -> None:
     ]
 
 
-def test_a_deletion_is_a_step_of_the_whole_object() -> None:
+def test_deletion_is_a_step_of_the_whole_object() -> None:
     [step] = chain(wrote(1, REPLICAS, operation="DELETE", changes=()))
     assert (step.path, step.operation) == ("/", "DELETE")
 
 
-def test_what_got_past_the_webhook_stands_in_its_place() -> None:
+def test_write_that_bypassed_the_webhook_is_a_step_in_order_of_time() -> None:
     ref = Ref("apps", "v1", "Deployment", "shop", "web", UID)
     past = ObservedWrite(
         ObservationKind.EMERGENCY, at(2), ref, "patched it", "lead", "outsider", "", "", "a1"

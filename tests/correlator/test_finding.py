@@ -37,7 +37,7 @@ def a_finding(
     return Finding(ref, parse_path(field), declared, live, since, "git", "abc123")
 
 
-def test_the_json_form_is_the_documented_one() -> None:
+def test_json_of_a_finding_is_as_documented() -> None:
     verdict = Verdict(
         Class.DESIRED_CONFIGURATION, Cause.PERSON, Response.ALERT, "because", "kubectl get"
     )
@@ -74,12 +74,12 @@ def test_the_json_form_is_the_documented_one() -> None:
     }
 
 
-def test_a_time_is_written_as_kubernetes_writes_it() -> None:
+def test_time_is_formatted_as_in_kubernetes() -> None:
     [finding] = result_as_json(Result((a_finding(),)))["findings"]
     assert finding["since"] == "2026-03-01T10:00:00Z"
 
 
-def test_a_link_is_the_documented_one() -> None:
+def test_json_of_a_link_is_as_documented() -> None:
     link = Link(
         State.EXPLAINED,
         records=("r1",),
@@ -109,7 +109,7 @@ def test_a_link_is_the_documented_one() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01T00:00:00Z"])
-def test_what_is_no_time_is_none(text: str) -> None:
+def test_invalid_time_is_parsed_as_none(text: str) -> None:
     assert parse_time(text) is None
 
 
@@ -135,12 +135,12 @@ HIDING = [
 
 
 @pytest.mark.parametrize(("finding", "declared", "live"), HIDING)
-def test_the_values_of_secrets_are_hidden(finding: Finding, declared: Value, live: Value) -> None:
+def test_values_of_secrets_are_hidden(finding: Finding, declared: Value, live: Value) -> None:
     hidden = hide_secrets(finding, DEFAULT)
     assert (hidden.declared, hidden.live) == (declared, live)
 
 
-def test_the_paths_that_the_policy_calls_sensitive_are_hidden() -> None:
+def test_values_at_sensitive_paths_of_the_policy_are_hidden() -> None:
     policy = policy_of(
         parse_document(
             "apiVersion: glasswarden.io/v1\nkind: Policy\n"
@@ -166,7 +166,9 @@ SENSITIVE = policy_of(
         ("/data/user", "me", "me"),
     ],
 )
-def test_lines_that_may_hold_what_is_hidden_are(field: str, value: str, shown: str) -> None:
+def test_lines_that_can_contain_a_sensitive_value_are_hidden(
+    field: str, value: str, shown: str
+) -> None:
     ref = Ref("", "v1", "ConfigMap", "prod", "web")
     finding = hide_secrets(a_finding(ref, field, value, value), SENSITIVE)
     assert (finding.declared, finding.live) == (shown, shown)

@@ -26,7 +26,7 @@ def a_result(*findings: Finding, incomplete: tuple[Incomplete, ...] = ()) -> Res
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_the_table_fits_the_terminal(width: int) -> None:
+def test_table_fits_the_terminal(width: int) -> None:
     long = a_finding("/metadata/annotations/" + "x" * 300, "y" * 500, "z" * 500)
     lines = render_table(a_result(long, a_finding()), width).splitlines()
     assert max(map(len, lines)) <= width

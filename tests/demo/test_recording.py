@@ -10,7 +10,7 @@ from glasswarden.demo.story import load_recording
 TEXT = resources.files("glasswarden.demo").joinpath("recording.json").read_text()
 
 
-def test_it_is_small() -> None:
+def test_recording_is_small() -> None:
     assert len(TEXT) < 1_000_000
 
 
@@ -25,11 +25,11 @@ def test_it_is_small() -> None:
         "glasswarden-cluster-",
     ],
 )
-def test_it_tells_no_secret_and_no_place(private: str) -> None:
+def test_recording_contains_no_secrets_and_no_locations(private: str) -> None:
     assert re.findall(private, TEXT) == []
 
 
-def test_it_has_the_whole_story() -> None:
+def test_recording_contains_every_person_and_step() -> None:
     steps = load_recording().steps
     people = [step.person for step in steps if step.title]
     assert people[:2] == ["developer", "responder"]
@@ -38,6 +38,6 @@ def test_it_has_the_whole_story() -> None:
     assert {each.door for step in steps for each in step.exchanges} == {"mutate", "validate"}
 
 
-def test_questions_are_in_the_order_in_which_they_were_asked() -> None:
+def test_recorded_reviews_are_in_chronological_order() -> None:
     times = [each.time for step in load_recording().steps for each in step.exchanges]
     assert times == sorted(times)

@@ -29,7 +29,7 @@ def answer(
     return parse_answer(json.dumps({"response": response}).encode())
 
 
-def test_records_chains_and_stamps_get_the_names_of_now() -> None:
+def test_recorded_ids_digests_and_stamps_are_replaced_by_current_ones() -> None:
     retelling = NameMap()
     retelling.learn(answer("r1", "old.stamp"), answer("r9", "new.stamp"))
     text = b'{"record": "r1", "chain": "digest of r1", "grant": "old.stamp", "other": "oldXstamp"}'
@@ -41,13 +41,13 @@ def test_records_chains_and_stamps_get_the_names_of_now() -> None:
     }
 
 
-def test_what_people_wrote_is_nobodys_name() -> None:
+def test_text_written_by_people_is_not_replaced() -> None:
     retelling = NameMap()
     retelling.learn(answer(stamp="s1", reason="down"), answer(stamp="s2", reason="up"))
     assert retelling.rename(b"down s1") == b"down s2"
 
 
-def test_what_is_not_named_stays_as_it_is() -> None:
+def test_unknown_text_is_not_replaced() -> None:
     assert NameMap().rename(b"r1") == b"r1"
 
 
@@ -59,6 +59,6 @@ def test_what_is_not_named_stays_as_it_is() -> None:
         pytest.param(answer(stamp="stamp"), id="no record"),
     ],
 )
-def test_another_answer_than_back_then_is_not_passed_over(given: Response) -> None:
+def test_answer_that_differs_from_the_recording_is_an_error(given: Response) -> None:
     with pytest.raises(StoryDiffers, match="otherwise than when this was recorded"):
         NameMap().learn(answer("r1", "stamp"), given)

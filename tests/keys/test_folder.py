@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 16, 19, 0, tzinfo=UTC)
 KEEP = timedelta(hours=8)
 
 
-def test_a_new_key_is_found_by_its_time_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
+def test_new_key_is_found_by_its_time_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     key = new_key(tmp_path, "grant", NOW)
     [path] = find_key_files(tmp_path, "grant")
     assert (path.name, path.stat().st_mode & 0o777) == ("grant-20261116T190000Z.key", 0o600)
@@ -26,13 +26,13 @@ def test_a_new_key_is_found_by_its_time_and_readable_by_its_owner_alone(tmp_path
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_keys_for_other_things_lie_beside_it(tmp_path: Path) -> None:
+def test_keys_for_other_purposes_are_ignored(tmp_path: Path) -> None:
     new_key(tmp_path, "grant", NOW)
     new_key(tmp_path, "ledger", NOW)
     assert len(read_ring(tmp_path, "grant")) == 1
 
 
-def test_a_key_is_never_overwritten(tmp_path: Path) -> None:
+def test_existing_key_is_never_overwritten(tmp_path: Path) -> None:
     new_key(tmp_path, "grant", NOW)
     before = read_ring(tmp_path, "grant").current_key(NOW)
     with pytest.raises(FileExistsError):
@@ -40,7 +40,7 @@ def test_a_key_is_never_overwritten(tmp_path: Path) -> None:
     assert read_ring(tmp_path, "grant").current_key(NOW) == before
 
 
-def test_a_folder_that_is_not_there_holds_no_keys(tmp_path: Path) -> None:
+def test_missing_folder_has_no_keys(tmp_path: Path) -> None:
     assert len(read_ring(tmp_path / "none", "grant")) == 0
 
 
@@ -52,7 +52,9 @@ def test_a_folder_that_is_not_there_holds_no_keys(tmp_path: Path) -> None:
         ("grant-20261116T190000Z.key", "c2hvcnQ=", "a key has 32 bytes, not 5"),
     ],
 )
-def test_what_is_no_key_is_named(tmp_path: Path, name: str, content: str, complaint: str) -> None:
+def test_invalid_key_file_is_reported_by_name(
+    tmp_path: Path, name: str, content: str, complaint: str
+) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(KeysUnreadable) as caught:
         read_ring(tmp_path, "grant")
@@ -60,7 +62,7 @@ def test_what_is_no_key_is_named(tmp_path: Path, name: str, content: str, compla
     assert complaint in str(caught.value)
 
 
-def test_the_first_key_signs_at_once_and_the_next_when_everybody_has_it(tmp_path: Path) -> None:
+def test_first_key_signs_at_once_and_the_next_after_the_settling_time(tmp_path: Path) -> None:
     first = rotate_keys(tmp_path, "grant", NOW, KEEP)
     later = NOW + timedelta(days=1)
     second = rotate_keys(tmp_path, "grant", later, KEEP)
@@ -70,7 +72,7 @@ def test_the_first_key_signs_at_once_and_the_next_when_everybody_has_it(tmp_path
     assert ring.current_key(later + SETTLING) == second
 
 
-def test_a_key_goes_when_nothing_that_it_signed_can_still_be_valid(tmp_path: Path) -> None:
+def test_key_is_deleted_when_all_its_signatures_have_expired(tmp_path: Path) -> None:
     first = rotate_keys(tmp_path, "grant", NOW, KEEP)
     second = rotate_keys(tmp_path, "grant", NOW + timedelta(days=1), KEEP)
     rotate_keys(tmp_path, "grant", second.active_from + KEEP, KEEP)

@@ -1,4 +1,4 @@
-"""Keys sign from when they are active, and verify until they are taken away."""
+"""Keys sign from when they are active, and verify until they are removed."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,13 +13,13 @@ def a_key(name: str, age: timedelta = timedelta()) -> Key:
     return Key(name, name.encode() * 8, NOW - age)
 
 
-def test_the_newest_active_key_signs() -> None:
+def test_newest_active_key_signs() -> None:
     ring = Ring([a_key("older", timedelta(days=2)), a_key("newer", timedelta(days=1))])
     assert ring.current_key(NOW).id == "newer"
     assert ring.sign(b"message", NOW)[0] == "newer"
 
 
-def test_a_key_of_the_future_verifies_but_does_not_sign_yet() -> None:
+def test_future_key_verifies_without_signing() -> None:
     coming = a_key("coming", -timedelta(minutes=5))
     ring = Ring([a_key("current"), coming])
     assert ring.current_key(NOW).id == "current"
@@ -27,17 +27,17 @@ def test_a_key_of_the_future_verifies_but_does_not_sign_yet() -> None:
     assert ring.verifies(ahead[0], b"message", ahead[1])
 
 
-def test_nothing_signs_without_a_key() -> None:
+def test_signing_without_a_key_is_an_error() -> None:
     with pytest.raises(NoKey):
         Ring().sign(b"message", NOW)
 
 
-def test_the_first_key_signs_though_the_clock_is_behind() -> None:
+def test_first_key_signs_despite_a_slow_clock() -> None:
     first, second = (a_key(name, -timedelta(seconds=s)) for name, s in (("one", 20), ("two", 300)))
     assert Ring([second, first]).current_key(NOW).id == "one"
 
 
-def test_a_signature_is_of_one_key_and_one_message() -> None:
+def test_signature_is_valid_for_one_key_and_one_message() -> None:
     ring = Ring([a_key("one"), a_key("two")])
     key_id, mac = ring.sign(b"message", NOW)
     assert ring.verifies(key_id, b"message", mac)
@@ -47,5 +47,5 @@ def test_a_signature_is_of_one_key_and_one_message() -> None:
     assert not Ring([a_key("one")]).verifies(key_id, b"message", mac)
 
 
-def test_a_secret_is_not_shown() -> None:
+def test_repr_of_a_key_hides_the_secret() -> None:
     assert "one" * 8 not in repr(a_key("one"))

@@ -45,32 +45,32 @@ def head_of(records: list[Record]) -> Head:
 
 
 class TestAppend:
-    def test_what_was_appended_comes_back_newest_first_and_byte_for_byte(
+    def test_appended_records_are_returned_newest_first_and_byte_for_byte(
         self, ledger: Ledger
     ) -> None:
         records = records_of(an_attempt(), an_attempt(), an_attempt())
         ledger.append(records)
         assert everything(ledger) == records[::-1]
 
-    def test_it_outlives_the_one_who_appended_it(self, opener: Opener) -> None:
+    def test_appended_records_are_kept_after_the_ledger_is_closed(self, opener: Opener) -> None:
         ledger = opener()
         records = records_of(an_opening(), an_attempt())
         ledger.append(records)
         ledger.close()
         assert [row.body for row in opener().rows_since()] == [each.body for each in records]
 
-    def test_another_sees_it_as_soon_as_the_call_returns(self, opener: Opener) -> None:
+    def test_appended_records_are_visible_to_others_at_once(self, opener: Opener) -> None:
         one, other = opener(), opener()
         assert everything(other) == []
         one.append(records := records_of(an_attempt()))
         assert everything(other) == records
 
-    def test_nothing_can_be_appended(self, ledger: Ledger) -> None:
+    def test_empty_batch_can_be_appended(self, ledger: Ledger) -> None:
         ledger.append([])
         assert everything(ledger) == []
         assert ledger.heads() == []
 
-    def test_what_is_there_is_passed_over(self, ledger: Ledger) -> None:
+    def test_stored_record_is_skipped_when_appended_again(self, ledger: Ledger) -> None:
         records = records_of(an_attempt(), an_attempt(), an_attempt())
         ledger.append(records[:2])
         ledger.append(records)
@@ -78,24 +78,24 @@ class TestAppend:
         assert everything(ledger) == records[::-1]
         assert ledger.heads() == [head_of(records)]
 
-    def test_what_comes_twice_at_once_is_stored_once(self, ledger: Ledger) -> None:
+    def test_record_that_occurs_twice_in_a_batch_is_stored_once(self, ledger: Ledger) -> None:
         [record] = records_of(an_attempt())
         ledger.append([record, record])
         assert everything(ledger) == [record]
 
-    def test_another_record_in_the_same_place_is_a_conflict(self, ledger: Ledger) -> None:
+    def test_record_with_a_used_sequence_number_is_a_conflict(self, ledger: Ledger) -> None:
         ledger.append(records := records_of(an_attempt()))
         with pytest.raises(LedgerConflict, match="at 1 in the chain of writer-1"):
             ledger.append(records_of(an_attempt()))
         assert everything(ledger) == records
 
-    def test_another_record_with_the_same_id_is_a_conflict(self, ledger: Ledger) -> None:
+    def test_record_with_a_used_id_is_a_conflict(self, ledger: Ledger) -> None:
         ledger.append(records := records_of(first := an_attempt()))
         with pytest.raises(LedgerConflict, match=first.id):
             ledger.append(records_of(an_attempt(id=first.id), writer="other"))
         assert everything(ledger) == records
 
-    def test_a_conflict_stores_nothing_of_what_came_with_it(self, ledger: Ledger) -> None:
+    def test_conflict_stores_no_record_of_its_batch(self, ledger: Ledger) -> None:
         ledger.append(kept := records_of(an_attempt(reason="kept")))
         fresh = records_of(an_attempt(), an_attempt(), writer="other")
         forged = records_of(an_attempt(reason="forged"))
@@ -106,7 +106,7 @@ class TestAppend:
         ledger.append(fresh)
         assert set(ledger.heads()) == {head_of(kept), head_of(fresh)}
 
-    def test_several_write_at_the_same_time(self, opener: Opener, address: str) -> None:
+    def test_several_writers_can_append_concurrently(self, opener: Opener, address: str) -> None:
         writers = [f"writer-{number}" for number in range(3)]
         chains = {
             name: records_of(*(an_attempt() for _ in range(8)), writer=name) for name in writers
@@ -146,13 +146,13 @@ class TestOddText:
 
     @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
     @pytest.mark.parametrize("column", ["actor", "app", "ticket", "grant", "kind", "cluster"])
-    def test_it_is_kept_and_found(self, ledger: Ledger, column: str, text: str) -> None:
+    def test_odd_text_is_stored_and_found(self, ledger: Ledger, column: str, text: str) -> None:
         records = records_of(an_attempt(**{column: text}), an_attempt())
         ledger.append(records)
         assert ledger.ask(Question(**{column: text})) == records[:1]  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-    def test_also_as_an_object_and_a_field(self, ledger: Ledger, text: str) -> None:
+    def test_odd_text_is_found_as_object_and_field(self, ledger: Ledger, text: str) -> None:
         odd = {"namespace": text, "name": text, "changes": (ChangedField(path=f"/{text}"),)}
         records = records_of(an_attempt(**odd), an_attempt())
         ledger.append(records)
@@ -162,19 +162,19 @@ class TestOddText:
         assert row.columns == columns_of(records[0].entry)
         assert row.fields == fields_of(records[0].entry)
 
-    def test_long_texts_that_begin_alike_are_kept_apart(self, ledger: Ledger) -> None:
+    def test_long_texts_with_a_common_prefix_are_distinguished(self, ledger: Ledger) -> None:
         long = "x" * 5000
         records = records_of(an_attempt(actor=f"{long}1"), an_attempt(actor=f"{long}2"))
         ledger.append(records)
         assert ledger.ask(Question(actor=f"{long}2")) == records[1:]
 
-    def test_a_long_path_is_found_by_what_stands_above_it(self, ledger: Ledger) -> None:
+    def test_long_path_is_found_by_its_parent(self, ledger: Ledger) -> None:
         changes = (ChangedField(path=f"/spec/{'x' * 5000}"),)
         ledger.append(records := records_of(an_attempt(changes=changes)))
         assert ledger.ask(Question(field="/spec")) == records
 
     @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-    def test_values_are_kept_as_they_were(self, ledger: Ledger, text: str) -> None:
+    def test_odd_values_are_returned_unchanged(self, ledger: Ledger, text: str) -> None:
         changes = (ChangedField(path="/data/x", old=text, new={text: [text]}),)
         ledger.append(records := records_of(an_attempt(changes=changes, reason=text)))
         assert everything(ledger) == records
@@ -266,16 +266,16 @@ QUESTIONS: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-class TestQuestions:
+class TestQueries:
     @pytest.mark.parametrize(("asked", "answer"), QUESTIONS.values(), ids=QUESTIONS)
-    def test_a_question_is_answered_newest_first(
+    def test_query_returns_matching_records_newest_first(
         self, ledger: Ledger, asked: dict[str, Any], answer: str
     ) -> None:
         ledger.append(records_of(an_opening(time=TIME), *a_busy_week()))
         assert reasons(ledger.ask(Question(**asked))) == answer.split()
         assert reasons(map(record_in, ledger.find_rows(Question(**asked)))) == answer.split()
 
-    def test_any_two_conditions_together(self, ledger: Ledger) -> None:
+    def test_two_conditions_are_combined(self, ledger: Ledger) -> None:
         """What a driver answers is what `Question.wants`, in words as simple as can be."""
         week = a_busy_week()
         ledger.append(records_of(*week))
@@ -301,13 +301,13 @@ class TestQuestions:
         ],
         ids=["since it", "since after it", "until it", "until after it", "around it"],
     )
-    def test_time_is_told_to_the_microsecond(
+    def test_time_bounds_are_exact_to_the_microsecond(
         self, ledger: Ledger, bounds: dict[str, Any], found: int
     ) -> None:
         ledger.append(records_of(an_attempt(time=TIME)))
         assert len(ledger.ask(Question(**bounds))) == found
 
-    def test_only_attempts_are_answers(self, ledger: Ledger) -> None:
+    def test_query_returns_only_attempts(self, ledger: Ledger) -> None:
         ledger.append(records_of(an_opening(), a_tombstone("gone", 1)))
         assert everything(ledger) == []
         assert ledger.ask(Question(actor="", namespace="", app="")) == []
@@ -325,19 +325,23 @@ class TestPages:
             before = found[-1].entry.id
 
     @pytest.mark.parametrize("asked", [{}, {"actor": "developer"}, {"field": "/spec/replicas"}])
-    def test_they_come_to_the_whole(self, ledger: Ledger, asked: dict[str, Any]) -> None:
+    def test_pages_together_contain_all_records(
+        self, ledger: Ledger, asked: dict[str, Any]
+    ) -> None:
         ledger.append(records_of(*(an_attempt(reason=f"{number}") for number in range(7))))
         pages = self.pages(ledger, 3, **asked)
         assert pages == [["6", "5", "4"], ["3", "2", "1"], ["0"]]
 
-    def test_of_one_instant_none_is_lost_or_repeated(self, ledger: Ledger) -> None:
+    def test_records_of_one_instant_are_neither_lost_nor_repeated(self, ledger: Ledger) -> None:
         ledger.append(
             records_of(*(an_attempt(time=TIME, reason=f"{number}") for number in range(7)))
         )
         pages = self.pages(ledger, 2)
         assert sorted(itertools.chain(*pages)) == [f"{number}" for number in range(7)]
 
-    def test_what_arrives_between_pages_disturbs_nothing(self, ledger: Ledger) -> None:
+    def test_records_that_arrive_between_pages_do_not_change_later_pages(
+        self, ledger: Ledger
+    ) -> None:
         """Newer, of the same instant, or older and late: what was there is seen once."""
         instants = [TIME + number * HOUR for number in range(6)]
         ledger.append(
@@ -385,38 +389,36 @@ class TestOpenGrants:
         ledger.append(records_of(*acts))
         return reasons(ledger.open_grants("test", now))
 
-    def test_an_issued_one_is_open(self, ledger: Ledger) -> None:
+    def test_issued_grant_is_open(self, ledger: Ledger) -> None:
         assert self.open_after(ledger, self.act("issued", 0)) == ["g1 issued"]
 
-    def test_one_that_was_only_asked_for_is_not(self, ledger: Ledger) -> None:
+    def test_requested_grant_is_not_open(self, ledger: Ledger) -> None:
         assert self.open_after(ledger, self.act("requested", 0)) == []
 
-    def test_using_it_changes_nothing(self, ledger: Ledger) -> None:
+    def test_used_grant_stays_open(self, ledger: Ledger) -> None:
         assert self.open_after(ledger, self.act("issued", 0), self.act("used", 1)) == ["g1 issued"]
 
-    def test_a_closed_one_is_not(self, ledger: Ledger) -> None:
+    def test_closed_grant_is_not_open(self, ledger: Ledger) -> None:
         assert self.open_after(ledger, self.act("issued", 0), self.act("closed", 1)) == []
 
-    def test_a_closed_one_is_not_whatever_the_clocks_said(self, ledger: Ledger) -> None:
+    def test_closed_grant_is_not_open_despite_clock_skew(self, ledger: Ledger) -> None:
         assert self.open_after(ledger, self.act("issued", 1), self.act("closed", 0)) == []
 
-    def test_an_extended_one_is_told_by_its_last_extension(self, ledger: Ledger) -> None:
+    def test_extended_grant_is_returned_by_its_last_extension(self, ledger: Ledger) -> None:
         acts = [self.act("issued", 0), self.act("extended", 1, reason="longer")]
         again = self.act("extended", 1.5, reason="still longer")
         assert self.open_after(ledger, *acts, again) == ["still longer"]
 
-    def test_an_expired_one_is_not(self, ledger: Ledger) -> None:
+    def test_expired_grant_is_not_open(self, ledger: Ledger) -> None:
         soon = self.act("issued", 0, grant_expires=self.NOW)
         assert self.open_after(ledger, soon) == []
         assert reasons(ledger.open_grants("test", self.NOW - MICROSECOND)) == ["g1 issued"]
 
-    def test_the_extension_counts_even_if_the_first_would_have_lasted_longer(
-        self, ledger: Ledger
-    ) -> None:
+    def test_extension_can_shorten_a_grant(self, ledger: Ledger) -> None:
         shorter = self.act("extended", 1, grant_expires=self.NOW)
         assert self.open_after(ledger, self.act("issued", 0), shorter) == []
 
-    def test_each_is_told_newest_first_and_by_cluster(self, ledger: Ledger) -> None:
+    def test_open_grants_of_a_cluster_are_returned_newest_first(self, ledger: Ledger) -> None:
         acts = [
             self.act("issued", 0, "g1"),
             self.act("issued", 0.5, "g2", name="api"),
@@ -425,26 +427,24 @@ class TestOpenGrants:
         ]
         assert self.open_after(ledger, *acts) == ["g2 issued", "g1 issued"]
 
-    def test_an_approved_one_is_open_once(self, ledger: Ledger) -> None:
+    def test_approved_grant_is_open_once(self, ledger: Ledger) -> None:
         acts = [self.act("requested", 0), self.act("approved", 1), self.act("used", 1.5)]
         assert self.open_after(ledger, *acts) == ["g1 approved"]
 
-    def test_an_approved_one_that_is_extended_is_told_by_its_extension(
-        self, ledger: Ledger
-    ) -> None:
+    def test_extended_approved_grant_is_returned_by_its_extension(self, ledger: Ledger) -> None:
         acts = [self.act("approved", 0), self.act("extended", 1)]
         assert self.open_after(ledger, *acts) == ["g1 extended"]
 
-    def test_an_approved_one_can_be_closed(self, ledger: Ledger) -> None:
+    def test_approved_grant_can_be_closed(self, ledger: Ledger) -> None:
         assert self.open_after(ledger, self.act("approved", 0), self.act("closed", 1)) == []
 
-    def test_an_object_has_one_at_most(self, ledger: Ledger) -> None:
+    def test_object_has_at_most_one_open_grant(self, ledger: Ledger) -> None:
         tried_again = [self.act("issued", 0, "g1"), self.act("issued", 0.001, "g2")]
         assert self.open_after(ledger, *tried_again) == ["g2 issued"]
         ledger.append(records_of(self.act("closed", 1, "g2"), writer="other"))
         assert ledger.open_grants("test", self.NOW) == []
 
-    def test_of_a_cluster_whose_name_is_too_long_for_an_index(self, ledger: Ledger) -> None:
+    def test_open_grant_of_a_cluster_with_a_very_long_name_is_found(self, ledger: Ledger) -> None:
         cluster = "c" * 1000
         over = self.NOW + HOUR
         issued = an_attempt(cluster=cluster, grant="g1", grant_act="issued", grant_expires=over)
@@ -453,36 +453,36 @@ class TestOpenGrants:
 
 
 class TestGaps:
-    def test_those_of_a_cluster_come_newest_first(self, ledger: Ledger) -> None:
+    def test_gaps_of_a_cluster_are_returned_newest_first(self, ledger: Ledger) -> None:
         first, second = a_gap(time=TIME), a_gap(time=TIME + HOUR)
         other = a_gap(cluster="other")
         ledger.append(records_of(an_opening(), first, an_attempt(), other, second, an_attempt()))
         assert [record.entry.id for record in ledger.gaps("test")] == [second.id, first.id]
 
-    def test_there_may_be_none(self, ledger: Ledger) -> None:
+    def test_ledger_without_gaps_returns_none(self, ledger: Ledger) -> None:
         ledger.append(records_of(an_opening(), an_attempt(actor="")))
         assert ledger.gaps("test") == []
 
 
 class TestHeads:
-    def test_each_chain_has_its_end(self, ledger: Ledger) -> None:
+    def test_each_chain_has_a_head(self, ledger: Ledger) -> None:
         one = records_of(an_opening(), an_attempt(), writer="one")
         other = records_of(an_opening(), writer="other")
         ledger.append([*one, *other])
         assert ledger.heads() == [head_of(one), head_of(other)]
 
-    def test_an_end_only_moves_on(self, ledger: Ledger) -> None:
+    def test_head_never_moves_back(self, ledger: Ledger) -> None:
         records = records_of(an_attempt(), an_attempt())
         ledger.append(records[1:])
         ledger.append(records[:1])
         assert ledger.heads() == [head_of(records)]
 
-    def test_in_one_delivery_the_last_place_counts(self, ledger: Ledger) -> None:
+    def test_head_is_the_last_record_of_a_batch(self, ledger: Ledger) -> None:
         records = records_of(an_attempt(), an_attempt())
         ledger.append(records[::-1])
         assert ledger.heads() == [head_of(records)]
 
-    def test_an_opening_witnesses_the_ends_that_it_names(self, ledger: Ledger) -> None:
+    def test_opening_witnesses_the_heads_that_it_names(self, ledger: Ledger) -> None:
         one = records_of(an_attempt(), an_attempt(), writer="one")
         ledger.append(one)
         assert ledger.unwitnessed_heads() == [head_of(one)]
@@ -490,21 +490,21 @@ class TestHeads:
         ledger.append(other)
         assert ledger.unwitnessed_heads() == [head_of(other)]
 
-    def test_a_chain_that_moved_on_is_to_be_witnessed_again(self, ledger: Ledger) -> None:
+    def test_head_of_a_continued_chain_is_unwitnessed_again(self, ledger: Ledger) -> None:
         one = records_of(an_attempt(), an_attempt(), writer="one")
         ledger.append(one[:1])
         ledger.append(records_of(an_opening(head_of(one[:1])), writer="other"))
         ledger.append(one[1:])
         assert head_of(one) in ledger.unwitnessed_heads()
 
-    def test_an_older_witness_takes_nothing_back(self, ledger: Ledger) -> None:
+    def test_older_opening_does_not_undo_a_witness(self, ledger: Ledger) -> None:
         one = records_of(an_attempt(), an_attempt(), writer="one")
         ledger.append(one)
         ledger.append(records_of(an_opening(head_of(one)), writer="late"))
         ledger.append(records_of(an_opening(head_of(one[:1])), writer="early"))
         assert head_of(one) not in ledger.unwitnessed_heads()
 
-    def test_a_witness_may_come_before_what_it_saw(self, ledger: Ledger) -> None:
+    def test_opening_can_arrive_before_the_record_that_it_names(self, ledger: Ledger) -> None:
         """A spool is delivered late, and an import in any order."""
         one = records_of(an_attempt(), an_attempt(), writer="one")
         other = records_of(an_opening(head_of(one)), writer="other")
@@ -515,7 +515,7 @@ class TestHeads:
 
 
 class TestRows:
-    def test_a_row_has_all_that_the_database_holds(self, ledger: Ledger) -> None:
+    def test_row_has_all_columns(self, ledger: Ledger) -> None:
         glass = {"grant": "g1", "grant_act": "issued", "grant_expires": TIME, "ticket": "INC-42"}
         changes = _changed("/spec/replicas", IMAGE, "/spec/replicas")
         records = records_of(an_opening(), an_attempt(**glass, changes=changes))
@@ -526,7 +526,7 @@ class TestRows:
             assert (row.body, row.digest) == (record.body, record.digest)
             assert row.signature == record.signature
 
-    def test_those_of_one_chain_come_in_order(self, ledger: Ledger) -> None:
+    def test_rows_of_a_chain_are_in_order(self, ledger: Ledger) -> None:
         records = records_of(*(an_attempt(time=TIME - number * HOUR) for number in range(12)))
         ledger.append(records[::-1])
         ledger.append(records_of(an_attempt(), writer="other"))
@@ -534,21 +534,21 @@ class TestRows:
         assert [row.columns.sequence for row in ledger.rows("writer-1", 9)] == [10, 11, 12]
         assert list(ledger.rows("writer-1", 12)) == list(ledger.rows("nobody")) == []
 
-    def test_all_come_by_time(self, ledger: Ledger) -> None:
+    def test_rows_of_all_chains_are_ordered_by_time(self, ledger: Ledger) -> None:
         one = records_of(*(an_attempt(time=TIME + each * HOUR) for each in (5, 1, 3)), writer="one")
         other = records_of(*(an_attempt(time=TIME + each * HOUR) for each in (4, 0)), writer="b")
         ledger.append([*one, *other])
         hours = [(row.columns.time - TIME) // HOUR for row in ledger.rows_since()]
         assert hours == [0, 1, 3, 4, 5]
 
-    def test_a_walk_can_begin_later(self, ledger: Ledger) -> None:
+    def test_walk_can_begin_at_a_later_time(self, ledger: Ledger) -> None:
         ledger.append(
             records_of(*(an_attempt(time=TIME + each * MICROSECOND) for each in range(3)))
         )
         later = [row.columns.time for row in ledger.rows_since(TIME + MICROSECOND)]
         assert later == [TIME + MICROSECOND, TIME + 2 * MICROSECOND]
 
-    def test_a_walk_bears_writes_on_the_way(self, ledger: Ledger) -> None:
+    def test_walk_is_not_disturbed_by_concurrent_appends(self, ledger: Ledger) -> None:
         records = records_of(*(an_attempt() for _ in range(5)))
         ledger.append(records)
         walked = []
@@ -558,14 +558,14 @@ class TestRows:
                 ledger.append(records_of(an_attempt(time=TIME - HOUR), writer="other"))
         assert walked == [record.body for record in records]
 
-    def test_one_is_found_by_its_id(self, ledger: Ledger) -> None:
+    def test_row_is_found_by_its_id(self, ledger: Ledger) -> None:
         ledger.append(records := records_of(an_attempt(), an_attempt()))
         row = ledger.find(records[1].entry.id)
         assert row is not None
         assert row.body == records[1].body
         assert ledger.find(an_attempt().id) is None
 
-    def test_one_that_cannot_be_read_hides_no_other(self, ledger: Ledger, address: str) -> None:
+    def test_damaged_record_hides_no_other_record(self, ledger: Ledger, address: str) -> None:
         ledger.append(records := records_of(an_attempt(), an_attempt(), an_attempt()))
         Intruder(address).run("UPDATE record SET body = ? WHERE sequence = 2", values=[b"0"])
         with pytest.raises(RecordMalformed):
@@ -576,7 +576,7 @@ class TestRows:
 
 
 class TestRemove:
-    def test_the_beginning_goes_and_a_stone_stands_for_it(self, ledger: Ledger) -> None:
+    def test_remove_replaces_the_beginning_of_a_chain_by_a_tombstone(self, ledger: Ledger) -> None:
         records = records_of(*(an_attempt(name=f"web-{number}") for number in range(5)))
         ledger.append(records)
         [stone] = records_of(a_tombstone("writer-1", 3), writer="pruner")
@@ -586,13 +586,13 @@ class TestRemove:
         assert [row.body for row in ledger.rows("pruner")] == [stone.body]
         assert ledger.heads() == [head_of([stone]), head_of(records)]
 
-    def test_what_went_is_found_by_nothing(self, ledger: Ledger) -> None:
+    def test_removed_record_is_found_by_no_query(self, ledger: Ledger) -> None:
         ledger.append(records_of(an_attempt()))
         ledger.remove("writer-1", 1, [], *records_of(a_tombstone("writer-1", 1), writer="pruner"))
         asked = [{"field": "/spec/replicas"}, {"actor": "developer"}, {"namespace": "shop"}]
         assert not any(ledger.ask(Question(**each)) for each in asked)  # type: ignore[arg-type]
 
-    def test_what_is_to_be_kept_stays(self, ledger: Ledger) -> None:
+    def test_remove_keeps_the_listed_records(self, ledger: Ledger) -> None:
         records = records_of(*(an_attempt() for _ in range(5)))
         ledger.append(records)
         kept = (Kept(2, records[1].digest),)
@@ -601,24 +601,24 @@ class TestRemove:
         assert [row.columns.sequence for row in ledger.rows("writer-1")] == [2, 5]
         assert ledger.ask(Question(field="/spec/replicas")) == [records[4], records[1]]
 
-    def test_much_can_be_kept(self, ledger: Ledger) -> None:
+    def test_remove_can_keep_many_records(self, ledger: Ledger) -> None:
         ledger.append(records_of(*(an_attempt() for _ in range(3))))
         stones = records_of(a_tombstone("writer-1", 3), writer="pruner")
         ledger.remove("writer-1", 3, [2, *range(1000, 80_000)], *stones)
         assert [row.columns.sequence for row in ledger.rows("writer-1")] == [2]
 
-    def test_a_chain_that_went_altogether_still_has_its_end(self, ledger: Ledger) -> None:
+    def test_completely_removed_chain_still_has_its_head(self, ledger: Ledger) -> None:
         ledger.append(records := records_of(an_attempt(), an_attempt()))
         ledger.remove("writer-1", 2, [], *records_of(a_tombstone("writer-1", 2), writer="pruner"))
         assert head_of(records) in ledger.heads()
 
-    def test_other_chains_are_left_alone(self, ledger: Ledger) -> None:
+    def test_remove_does_not_change_other_chains(self, ledger: Ledger) -> None:
         ledger.append(records_of(an_attempt()))
         ledger.append(other := records_of(an_attempt(), writer="other"))
         ledger.remove("writer-1", 9, [], *records_of(a_tombstone("writer-1", 9), writer="pruner"))
         assert everything(ledger) == other
 
-    def test_without_its_stone_nothing_goes(self, ledger: Ledger) -> None:
+    def test_remove_with_a_misplaced_tombstone_removes_nothing(self, ledger: Ledger) -> None:
         ledger.append(records := records_of(an_attempt()))
         ledger.append(records_of(an_opening(), writer="pruner"))
         [misplaced] = records_of(a_tombstone("writer-1", 1), writer="pruner")
@@ -626,7 +626,7 @@ class TestRemove:
             ledger.remove("writer-1", 1, [], misplaced)
         assert everything(ledger) == records
 
-    def test_under_a_hold_that_nobody_told_of_nothing_goes(self, ledger: Ledger) -> None:
+    def test_remove_under_an_unknown_hold_removes_nothing(self, ledger: Ledger) -> None:
         ledger.append(records := records_of(an_attempt()))
         ledger.hold(TestLegalHolds.HOLD)
         [stone] = records_of(a_tombstone("writer-1", 1), writer="pruner")
@@ -636,7 +636,7 @@ class TestRemove:
         ledger.remove("writer-1", 1, [], stone, held=["INC-41", "INC-42"])
         assert everything(ledger) == []
 
-    def test_a_stone_can_stand_in_the_chain_that_it_cuts(self, ledger: Ledger) -> None:
+    def test_tombstone_can_be_in_the_chain_that_it_cuts(self, ledger: Ledger) -> None:
         chain = a_chain()
         chain.advance(records := chain.link([an_attempt(), an_attempt()]))
         ledger.append(records)
@@ -648,30 +648,30 @@ class TestRemove:
 class TestLegalHolds:
     HOLD = LegalHold("INC-42", TIME, "lead", "the auditors asked")
 
-    def test_a_hold_is_in_force_until_it_is_released(self, opener: Opener) -> None:
+    def test_hold_is_in_force_until_it_is_released(self, opener: Opener) -> None:
         opener().hold(self.HOLD)
         ledger = opener()
         assert ledger.holds() == [self.HOLD]
         assert ledger.release("INC-42")
         assert ledger.holds() == []
 
-    def test_what_is_not_held_cannot_be_released(self, ledger: Ledger) -> None:
+    def test_ticket_without_a_hold_cannot_be_released(self, ledger: Ledger) -> None:
         ledger.hold(self.HOLD)
         assert not ledger.release("INC-4")
         assert ledger.holds() == [self.HOLD]
 
-    def test_the_first_hold_on_a_ticket_stays(self, ledger: Ledger) -> None:
+    def test_first_hold_on_a_ticket_is_kept(self, ledger: Ledger) -> None:
         ledger.hold(self.HOLD)
         ledger.hold(self.HOLD._replace(since=TIME - HOUR, by="somebody else"))
         assert ledger.holds() == [self.HOLD]
 
-    def test_they_come_oldest_first(self, ledger: Ledger) -> None:
+    def test_holds_are_returned_oldest_first(self, ledger: Ledger) -> None:
         later = LegalHold("A-1", TIME + MICROSECOND, "lead", "")
         ledger.hold(later)
         ledger.hold(self.HOLD)
         assert ledger.holds() == [self.HOLD, later]
 
 
-def test_it_can_be_closed_twice(ledger: Ledger) -> None:
+def test_ledger_can_be_closed_twice(ledger: Ledger) -> None:
     ledger.close()
     ledger.close()

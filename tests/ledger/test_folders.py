@@ -24,13 +24,13 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     return inodes
 
 
-def test_a_spool_and_the_folders_that_were_made_for_it(tmp_path: Path, synced: set[int]) -> None:
+def test_spool_syncs_the_folders_that_it_creates(tmp_path: Path, synced: set[int]) -> None:
     a_spool(tmp_path / "var" / "spool").append(records_of(an_attempt()))
     made = (tmp_path, tmp_path / "var", tmp_path / "var" / "spool")
     assert {each.stat().st_ino for each in made} <= synced
 
 
-def test_a_secret_and_the_folder_that_was_made_for_it(tmp_path: Path, synced: set[int]) -> None:
+def test_secret_syncs_the_folder_that_it_creates(tmp_path: Path, synced: set[int]) -> None:
     create_once(tmp_path / "keys" / "secret", b"content")
     assert {each.stat().st_ino for each in (tmp_path, tmp_path / "keys")} <= synced
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700

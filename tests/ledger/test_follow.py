@@ -7,12 +7,12 @@ from glasswarden.ledger.writes import Follower
 from tests.ledger.builders import TIME, an_attempt, records_of
 
 
-def test_what_was_there_before_is_not_news(ledger: Ledger) -> None:
+def test_follower_skips_records_stored_before_it_began(ledger: Ledger) -> None:
     ledger.append(records_of(an_attempt()))
     assert Follower(ledger).poll() == []
 
 
-def test_what_arrives_is_seen_once(ledger: Ledger) -> None:
+def test_follower_returns_new_records_once(ledger: Ledger) -> None:
     records = records_of(*(an_attempt() for _ in range(4)))
     ledger.append(records[:1])
     follower = Follower(ledger)
@@ -23,7 +23,7 @@ def test_what_arrives_is_seen_once(ledger: Ledger) -> None:
     assert follower.poll() == records[3:]
 
 
-def test_an_older_record_that_is_stored_later_is_seen(ledger: Ledger) -> None:
+def test_follower_returns_an_older_record_that_is_stored_later(ledger: Ledger) -> None:
     follower = Follower(ledger)
     ledger.append(records_of(an_attempt(), writer="quick"))
     follower.poll()
@@ -31,7 +31,7 @@ def test_an_older_record_that_is_stored_later_is_seen(ledger: Ledger) -> None:
     assert follower.poll() == slow
 
 
-def test_of_several_writers_the_oldest_comes_first(ledger: Ledger) -> None:
+def test_follower_returns_records_of_several_writers_oldest_first(ledger: Ledger) -> None:
     follower = Follower(ledger)
     first, second, third = (an_attempt(reason=reason) for reason in "123")
     ledger.append(records_of(first, third, writer="a"))

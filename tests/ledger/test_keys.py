@@ -1,4 +1,4 @@
-"""The keys of a ledger: made once, never replaced, and refused where they are none."""
+"""The keys of a ledger: created once, never replaced, and rejected if invalid."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +14,7 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 DIGEST = "ab" * 32
 
 
-def test_keys_are_made_once(tmp_path: Path) -> None:
+def test_keys_are_created_once(tmp_path: Path) -> None:
     make_keys(tmp_path / "keys", NOW)
     first = open_keys(tmp_path / "keys")
     make_keys(tmp_path / "keys", NOW + timedelta(days=1))
@@ -23,23 +23,23 @@ def test_keys_are_made_once(tmp_path: Path) -> None:
     assert first.masks.matches(again.masks.mask("/a", "b", NOW), "/a", "b") is True
 
 
-def test_nobody_else_may_read_them(tmp_path: Path) -> None:
+def test_keys_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     make_keys(tmp_path / "keys", NOW)
     assert {file.stat().st_mode & 0o077 for file in (tmp_path / "keys").iterdir()} == {0}
 
 
-def test_keys_that_are_not_there_are_said(tmp_path: Path) -> None:
+def test_missing_keys_are_reported(tmp_path: Path) -> None:
     with pytest.raises(KeyUnusable, match=FILE):
         open_keys(tmp_path)
 
 
-def test_a_file_that_is_no_key_is_said(tmp_path: Path) -> None:
+def test_invalid_key_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("no key")
     with pytest.raises(KeyUnusable, match=FILE):
         open_keys(tmp_path)
 
 
-def test_a_signature_is_of_one_record_by_one_key(tmp_path: Path) -> None:
+def test_signature_is_valid_for_one_record_and_one_key(tmp_path: Path) -> None:
     make_keys(tmp_path / "one", NOW)
     make_keys(tmp_path / "other", NOW)
     one, other = open_keys(tmp_path / "one").signer, open_keys(tmp_path / "other").signer
@@ -51,7 +51,7 @@ def test_a_signature_is_of_one_record_by_one_key(tmp_path: Path) -> None:
     assert not is_signed(DIGEST, signature, "no key")
 
 
-def test_what_an_older_key_masked_is_still_recognised(tmp_path: Path) -> None:
+def test_value_masked_by_an_older_key_is_recognised(tmp_path: Path) -> None:
     make_keys(tmp_path, NOW)
     masked = open_keys(tmp_path).masks.mask("/data/token", "secret", NOW)
     rotate_keys(tmp_path, PREFIX, NOW + timedelta(days=1), keep=timedelta(days=9999))
@@ -60,7 +60,7 @@ def test_what_an_older_key_masked_is_still_recognised(tmp_path: Path) -> None:
     assert later.mask("/data/token", "secret", NOW + timedelta(days=2)) != masked
 
 
-def test_a_mask_whose_key_is_gone_cannot_be_told(tmp_path: Path) -> None:
+def test_mask_of_a_missing_key_cannot_be_compared(tmp_path: Path) -> None:
     make_keys(tmp_path / "one", NOW)
     make_keys(tmp_path / "other", NOW + timedelta(seconds=1))
     masked = open_keys(tmp_path / "one").masks.mask("/a", 1, NOW)

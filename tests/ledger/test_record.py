@@ -23,7 +23,7 @@ from tests.ledger.builders import a_chain, an_attempt
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-def test_another_program_can_verify_a_record_from_the_documented_rule() -> None:
+def test_record_verifies_by_the_documented_rule() -> None:
     record = seal(an_attempt(actor="zoë"), "writer-1", 1, GENESIS)
     text = json.dumps(
         json.loads(record.body), sort_keys=True, separators=(",", ":"), ensure_ascii=False
@@ -32,14 +32,14 @@ def test_another_program_can_verify_a_record_from_the_documented_rule() -> None:
     assert hashlib.sha256(text.encode()).hexdigest() == record.digest
 
 
-def test_a_record_comes_back_as_it_was_stored() -> None:
+def test_record_is_read_as_it_was_stored() -> None:
     changes = (ChangedField(path="/a", new="\u2028"), ChangedField(path="/b", old=None))
     record = seal(an_attempt(actor="zoë", changes=changes), "w", 1, GENESIS)
     assert read_record(record.body, record.digest) == record
 
 
 @pytest.mark.parametrize("field", sorted(Attempt.__struct_fields__))
-def test_no_field_can_change_without_the_digest_changing(field: str) -> None:
+def test_change_of_any_field_changes_the_digest(field: str) -> None:
     entry = an_attempt()
     record = seal(entry, "writer-1", 2, "a" * 64)
     place = {"writer": "writer-1", "sequence": 2, "prev": "a" * 64}
@@ -72,7 +72,7 @@ def _another(value: object) -> object:
             return ("other",)
 
 
-def test_each_record_names_the_one_before() -> None:
+def test_each_record_contains_the_digest_of_its_predecessor() -> None:
     chain = a_chain()
     first, second = chain.link([an_attempt(), an_attempt()])
     chain.advance([first, second])
@@ -82,14 +82,14 @@ def test_each_record_names_the_one_before() -> None:
     assert [entry.sequence for entry in entries] == [1, 2, 3]
 
 
-def test_records_that_were_not_stored_leave_no_hole() -> None:
+def test_records_that_were_not_stored_leave_no_gap_in_the_chain() -> None:
     chain = a_chain()
     chain.link([an_attempt()])
     [again] = chain.link([an_attempt()])
     assert (again.entry.sequence, again.entry.prev) == (1, GENESIS)
 
 
-def test_ids_sort_by_time_and_are_uuids_of_version_7() -> None:
+def test_ids_are_uuids_of_version_7_and_sort_by_time() -> None:
     early, late = new_id(NOW, b"\xff" * 10), new_id(NOW + timedelta(milliseconds=1), b"\0" * 10)
     assert early < late
     assert uuid.UUID(early).version == 7
@@ -97,17 +97,17 @@ def test_ids_sort_by_time_and_are_uuids_of_version_7() -> None:
 
 
 class TestLaterVersions:
-    def test_a_field_that_was_added_is_passed_over(self) -> None:
+    def test_unknown_field_is_ignored(self) -> None:
         body = seal(an_attempt(), "w", 1, GENESIS).body.replace(b"{", b'{"added":1,', 1)
         record = read_record(body, "0" * 64)
         assert isinstance(record.entry, Attempt)
         assert not record.is_later
 
-    def test_a_later_format_is_read_and_said_to_be_later(self) -> None:
+    def test_record_of_a_later_format_is_read_and_marked(self) -> None:
         record = seal(an_attempt(format=FORMAT + 1), "w", 1, GENESIS)
         assert read_record(record.body, record.digest).is_later
 
-    def test_a_kind_of_record_that_is_not_known_is_read_as_far_as_all_records_are(self) -> None:
+    def test_record_of_an_unknown_type_is_read_by_its_common_fields(self) -> None:
         body = seal(an_attempt(), "w", 7, GENESIS).body.replace(b'"attempt"', b'"verdict-appeal"')
         record = read_record(body, "0" * 64)
         assert isinstance(record.entry, Foreign)
@@ -115,6 +115,6 @@ class TestLaterVersions:
         assert record.is_later
 
     @pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"type":"attempt"}', b"\xff"])
-    def test_what_is_no_record_is_said(self, body: bytes) -> None:
+    def test_invalid_record_is_reported(self, body: bytes) -> None:
         with pytest.raises(RecordMalformed):
             read_record(body, "0" * 64)

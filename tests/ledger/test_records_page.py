@@ -31,12 +31,12 @@ def documented(section: str) -> set[str]:
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
-def test_what_every_record_says() -> None:
+def test_common_fields_are_explained() -> None:
     assert documented("every record") == COMMON | {"type"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_field_is_explained(kind: str) -> None:
+def test_every_field_of_a_record_type_is_explained(kind: str) -> None:
     assert documented(kind) == set(KINDS[kind].__struct_fields__) - COMMON
 
 
@@ -50,7 +50,7 @@ def test_every_finding_is_explained() -> None:
     assert explained == [str(kind.__struct_config__.tag) for kind in Finding.__subclasses__()]
 
 
-class TestAnotherProgram:
+class TestDocumentedVerifier:
     """The script on the page, run as it stands there on an export."""
 
     @pytest.fixture
@@ -71,19 +71,19 @@ class TestAnotherProgram:
             check=False,
         )
 
-    def test_a_whole_export(self, lines: list[bytes]) -> None:
+    def test_verifier_accepts_a_whole_export(self, lines: list[bytes]) -> None:
         done = self.verified(lines)
         assert (done.stdout, done.stderr) == (b"2 chains verified\n", b"")
 
-    def test_an_edited_line(self, lines: list[bytes]) -> None:
+    def test_verifier_rejects_an_edited_line(self, lines: list[bytes]) -> None:
         [first, *_] = [each for each in lines if b'"developer"' in each]
         edited = [each.replace(b'"developer"', b'"outsider!"') for each in lines if each == first]
         done = self.verified(edited + [each for each in lines if each != first])
         assert b"AssertionError: edited" in done.stderr
 
-    def test_a_removed_line(self, lines: list[bytes]) -> None:
+    def test_verifier_finds_a_removed_line(self, lines: list[bytes]) -> None:
         kept = [each for each in lines if b'"sequence":3,' not in each]
         assert b"KeyError: 3" in self.verified(kept).stderr
 
-    def test_a_strangers_key(self, lines: list[bytes]) -> None:
+    def test_verifier_rejects_an_untrusted_key(self, lines: list[bytes]) -> None:
         assert b"InvalidSignature" in self.verified(lines, STRANGER.public_key).stderr

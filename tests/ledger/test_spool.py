@@ -36,7 +36,7 @@ def delivered(spool: Spool, most: int = 2) -> list[Record]:
 
 
 def left(folder: Path, lines: bytes) -> Spool:
-    """Return *lines* as a process that is gone left them."""
+    """Return *lines* as an ended process left them."""
     (folder / "writer-1.jsonl").write_bytes(lines)
     [spool] = adopt_spools(folder)
     return spool
@@ -55,7 +55,7 @@ def files_end_at(size: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, before)
 
 
-def test_what_waits_comes_out_in_order_and_takes_its_file_with_it(tmp_path: Path) -> None:
+def test_spool_is_delivered_in_order_and_deleted(tmp_path: Path) -> None:
     spool, written = a_spool(tmp_path), records(5)
     spool.append(written[:2])
     spool.append(written[2:])
@@ -65,21 +65,21 @@ def test_what_waits_comes_out_in_order_and_takes_its_file_with_it(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_serves_again_after_it_was_emptied(tmp_path: Path) -> None:
+def test_emptied_spool_can_be_used_again(tmp_path: Path) -> None:
     spool, written = a_spool(tmp_path), records(4)
     for pair in (written[:2], written[2:]):
         spool.append(pair)
         assert delivered(spool) == pair
 
 
-def test_a_record_larger_than_what_is_read_at_once(tmp_path: Path) -> None:
+def test_record_larger_than_the_read_buffer_is_delivered(tmp_path: Path) -> None:
     written = a_chain().link([an_attempt(reason="x" * 3_000_000), an_attempt()])
     spool = a_spool(tmp_path, limit=10 * AMPLE)
     spool.append(written)
     assert delivered(spool) == written
 
 
-def test_records_that_come_while_others_are_delivered_go_behind_them(tmp_path: Path) -> None:
+def test_records_appended_during_delivery_are_delivered_last(tmp_path: Path) -> None:
     spool, written = a_spool(tmp_path), records(3)
     spool.append(written[:2])
     batch = spool.next_batch(1)
@@ -88,23 +88,23 @@ def test_records_that_come_while_others_are_delivered_go_behind_them(tmp_path: P
     assert delivered(spool) == written[1:]
 
 
-def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_spool_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     a_spool(tmp_path / "spool").append(records(1))
     assert (tmp_path / "spool").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "spool" / "writer-1.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-class TestDamaged:
+class TestDamagedFile:
     """What was acknowledged cannot be read back, while its writer lives."""
 
-    def test_a_file_that_somebody_emptied(self, tmp_path: Path) -> None:
+    def test_emptied_file_is_damaged(self, tmp_path: Path) -> None:
         spool = a_spool(tmp_path)
         spool.append(records(2))
         os.truncate(spool.path, 0)
         with pytest.raises(SpoolDamaged, match="not what was written"):
             spool.next_batch(2)
 
-    def test_a_file_that_somebody_cut(self, tmp_path: Path) -> None:
+    def test_truncated_file_is_damaged(self, tmp_path: Path) -> None:
         spool, written = a_spool(tmp_path), records(2)
         spool.append(written)
         os.truncate(spool.path, len(line_of(written[0])) + 10)
@@ -114,14 +114,14 @@ class TestDamaged:
         with pytest.raises(SpoolDamaged):
             spool.next_batch(2)
 
-    def test_another_records_bytes(self, tmp_path: Path) -> None:
+    def test_file_with_the_bytes_of_another_record_is_damaged(self, tmp_path: Path) -> None:
         spool = a_spool(tmp_path)
         spool.append(records(1))
         spool.path.write_bytes(spool.path.read_bytes().replace(b"shop", b"pohs"))
         with pytest.raises(SpoolDamaged):
             spool.next_batch(2)
 
-    def test_a_file_that_cannot_be_read(self, tmp_path: Path) -> None:
+    def test_unreadable_file_is_reported(self, tmp_path: Path) -> None:
         spool = a_spool(tmp_path)
         spool.append(records(1))
         spool.close()
@@ -130,7 +130,7 @@ class TestDamaged:
 
 
 class TestBounds:
-    def test_a_full_spool_says_so_and_keeps_what_it_has(self, tmp_path: Path) -> None:
+    def test_full_spool_rejects_records_and_keeps_its_contents(self, tmp_path: Path) -> None:
         written = records(3)
         spool = a_spool(tmp_path, limit=len(line_of(written[0])) + len(line_of(written[1])))
         spool.append(written[:2])
@@ -138,7 +138,7 @@ class TestBounds:
             spool.append(written[2:])
         assert delivered(spool) == written[:2]
 
-    def test_a_full_disk_leaves_no_half_of_a_line(self, tmp_path: Path) -> None:
+    def test_full_disk_leaves_no_partial_line(self, tmp_path: Path) -> None:
         spool, written = a_spool(tmp_path), records(4)
         spool.append(written[:1])
         size = spool.path.stat().st_size
@@ -148,14 +148,14 @@ class TestBounds:
         spool.append(written[1:])
         assert delivered(spool) == written
 
-    def test_a_folder_that_cannot_be_made_is_said(self, tmp_path: Path) -> None:
+    def test_folder_that_cannot_be_created_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         with pytest.raises(SpoolUnusable, match="cannot be written"):
             a_spool(tmp_path / "file").append(records(1))
 
 
-class TestLeftOvers:
-    def test_what_a_process_left_is_found_once(self, tmp_path: Path) -> None:
+class TestAdoptSpools:
+    def test_spool_of_an_ended_process_is_adopted_once(self, tmp_path: Path) -> None:
         spool, written = a_spool(tmp_path), records(3)
         spool.append(written)
         assert list(adopt_spools(tmp_path)) == []  # its owner lives
@@ -165,7 +165,7 @@ class TestLeftOvers:
         assert delivered(found) == written
         assert list(tmp_path.iterdir()) == []
 
-    def test_what_was_delivered_in_part_is_delivered_again(self, tmp_path: Path) -> None:
+    def test_partly_delivered_spool_is_delivered_again_as_a_whole(self, tmp_path: Path) -> None:
         spool, written = a_spool(tmp_path), records(3)
         spool.append(written)
         spool.acknowledge(spool.next_batch(2))
@@ -173,12 +173,12 @@ class TestLeftOvers:
         [found] = adopt_spools(tmp_path)
         assert delivered(found) == written
 
-    def test_what_somebody_is_about_to_make_is_none(self, tmp_path: Path) -> None:
+    def test_spool_under_creation_is_not_adopted(self, tmp_path: Path) -> None:
         """A file is locked a moment after it is made, and only then gets its name."""
         (tmp_path / ".writer-1.jsonl").touch()
         assert list(adopt_spools(tmp_path)) == []
 
-    def test_no_folder_has_no_left_overs(self, tmp_path: Path) -> None:
+    def test_missing_folder_has_no_spools(self, tmp_path: Path) -> None:
         assert list(adopt_spools(tmp_path / "none")) == []
 
     @pytest.mark.parametrize(
@@ -190,19 +190,19 @@ class TestLeftOvers:
             pytest.param(line_of(records(1)[0]).replace(b"shop", b"pohs"), id="another's bytes"),
         ],
     )
-    def test_a_torn_line_is_left_out(self, tmp_path: Path, tail: bytes) -> None:
+    def test_torn_last_line_is_skipped(self, tmp_path: Path, tail: bytes) -> None:
         written = records(2)
         spool = left(tmp_path, b"".join(map(line_of, written)) + tail)
         assert (spool.torn, spool.damaged) == (len(tail), False)
         assert delivered(spool) == written
 
-    def test_a_file_with_nothing_but_a_torn_line_goes(self, tmp_path: Path) -> None:
+    def test_file_with_only_a_torn_line_can_be_discarded(self, tmp_path: Path) -> None:
         spool = left(tmp_path, b'{"digest":"')
         assert (spool.waiting, spool.torn) == (0, 11)
         spool.discard()
         assert list(tmp_path.iterdir()) == []
 
-    def test_damage_in_the_middle_is_kept_for_people(self, tmp_path: Path) -> None:
+    def test_file_damaged_in_the_middle_is_set_aside(self, tmp_path: Path) -> None:
         lines = [line_of(record) for record in records(3)]
         lines[1] = lines[1].replace(b"shop", b"pohs")
         spool = left(tmp_path, b"".join(lines))
@@ -212,7 +212,7 @@ class TestLeftOvers:
         assert kept.name == "writer-1.jsonl.damaged"
         assert kept.read_bytes() == b"".join(lines)
 
-    def test_a_process_that_is_killed_gives_its_lock_back(self, tmp_path: Path) -> None:
+    def test_spool_of_a_killed_process_is_unlocked(self, tmp_path: Path) -> None:
         written = records(1)
         child = os.fork()
         if child == 0:

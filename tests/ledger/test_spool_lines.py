@@ -31,14 +31,14 @@ def a_record(**differing: str) -> Record:
         pytest.param(a_record(reason="two\nlines, ünïcode \u2028"), id="line breaks in a value"),
     ],
 )
-def test_a_record_comes_back_as_it_was(record: Record) -> None:
+def test_record_is_read_from_its_line_unchanged(record: Record) -> None:
     line = line_of(record)
     assert line.count(b"\n") == 1
     assert parse_line(line) == record
     assert parse_line(line.removesuffix(b"\n")) == record
 
 
-def test_a_line_is_json_and_its_record_can_be_cut_out() -> None:
+def test_line_is_json_and_contains_the_bytes_of_its_record() -> None:
     record = a_signed_record()
     line = line_of(record)
     assert json.loads(line) == {
@@ -62,6 +62,6 @@ def test_a_line_is_json_and_its_record_can_be_cut_out() -> None:
         pytest.param(line_of(a_record()).replace(b'"verdict"', b'"vredict"'), id="no record"),
     ],
 )
-def test_what_is_no_line_of_ours_is_refused(line: bytes) -> None:
+def test_invalid_line_is_rejected(line: bytes) -> None:
     with pytest.raises(RecordMalformed):
         parse_line(line)

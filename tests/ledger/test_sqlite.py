@@ -45,7 +45,7 @@ def tool(ledger: SqliteLedger) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.mark.parametrize(("in_bulk", "pages"), [(False, 256), (True, 4096)])
-def test_every_commit_is_synced_however_seldom_the_log_is_carried_over(
+def test_every_commit_is_synced_despite_rare_checkpoints(
     path: Path, *, in_bulk: bool, pages: int
 ) -> None:
     full = 2
@@ -92,25 +92,29 @@ class TestPlans:
     )
 
     @pytest.mark.parametrize(("asked", "plan"), PLANS, ids=["-".join(each) for each, _ in PLANS])
-    def test_of_a_question(self, ledger: SqliteLedger, asked: dict[str, Any], plan: str) -> None:
+    def test_query_uses_an_index_without_sorting(
+        self, ledger: SqliteLedger, asked: dict[str, Any], plan: str
+    ) -> None:
         ledger.append(records_of(*(an_attempt(name=f"web-{each % 9}") for each in range(300))))
         steps = self.explained(ledger, Question(**asked))
         assert plan in steps[0]
         assert "TEMP B-TREE" not in " ".join(steps)
 
-    def test_a_name_without_its_namespace_is_sorted(self, ledger: SqliteLedger) -> None:
+    def test_query_by_name_without_namespace_uses_the_object_index(
+        self, ledger: SqliteLedger
+    ) -> None:
         steps = self.explained(ledger, Question(name="web"))
         assert "INDEX record_object (name=?)" in steps[0]
 
     @pytest.mark.parametrize(
         "asked", [{"kind": "x"}, {"engine": "x"}, {"cluster": "x"}, {"field": "/spec"}]
     )
-    def test_what_half_of_all_have_is_looked_for_from_the_newest(
+    def test_query_for_a_common_value_scans_from_the_newest(
         self, ledger: SqliteLedger, asked: dict[str, Any]
     ) -> None:
         assert self.explained(ledger, Question(**asked)) == ["SCAN record"]
 
-    def test_of_open_grants(self, ledger: SqliteLedger) -> None:
+    def test_open_grants_are_found_by_index(self, ledger: SqliteLedger) -> None:
         asked: list[str] = []
         ledger._connection.set_trace_callback(asked.append)
         ledger.open_grants("test", TIME)
@@ -128,13 +132,13 @@ class TestPlans:
 
 
 class TestOpening:
-    def test_who_only_reads_makes_no_file(self, path: Path) -> None:
+    def test_reader_creates_no_file(self, path: Path) -> None:
         with pytest.raises(LedgerMissing, match=f"no ledger at {path}"):
             open_sqlite(path, create=False)
         assert not path.exists()
 
     @pytest.mark.parametrize("create", [True, False])
-    def test_another_program_s_database_is_left_alone(self, path: Path, *, create: bool) -> None:
+    def test_database_of_another_program_is_not_changed(self, path: Path, *, create: bool) -> None:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("CREATE TABLE theirs (x)")
         before = path.read_bytes()
@@ -142,20 +146,20 @@ class TestOpening:
             open_sqlite(path, create=create)
         assert path.read_bytes() == before
 
-    def test_an_empty_file_becomes_a_ledger_only_for_a_writer(self, path: Path) -> None:
+    def test_empty_file_becomes_a_ledger_only_for_a_writer(self, path: Path) -> None:
         path.touch()
         with pytest.raises(LedgerMissing, match="is not a ledger"):
             open_sqlite(path, create=False)
         open_sqlite(path).close()
         open_sqlite(path, create=False).close()
 
-    def test_a_place_that_cannot_be_written_is_said(self, tmp_path: Path) -> None:
+    def test_unwritable_path_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         with pytest.raises(LedgerUnavailable, match="cannot be opened"):
             open_sqlite(tmp_path / "file" / "ledger.db")
 
     @pytest.mark.parametrize("create", [True, False])
-    def test_a_file_that_is_no_database_is_said_and_left_alone(
+    def test_file_that_is_no_database_is_reported_and_not_changed(
         self, path: Path, *, create: bool
     ) -> None:
         path.write_text("something else " * 100)
@@ -163,7 +167,7 @@ class TestOpening:
             open_sqlite(path, create=create)
         assert path.read_text() == "something else " * 100
 
-    def test_tables_of_another_version_are_left_alone(
+    def test_tables_of_a_later_version_are_rejected(
         self, tool: sqlite3.Connection, path: Path
     ) -> None:
         tool.execute("PRAGMA user_version = 99")
@@ -171,7 +175,7 @@ class TestOpening:
             with pytest.raises(LaterTables, match=r"version 99, .* run a later glasswarden"):
                 opening(path)
 
-    def test_an_older_file_gets_the_tables_it_lacks_and_keeps_its_records(
+    def test_older_file_gets_missing_tables_and_keeps_its_records(
         self, ledger: SqliteLedger, tool: sqlite3.Connection, path: Path
     ) -> None:
         ledger.append(records := records_of(an_attempt()))
@@ -188,7 +192,7 @@ class TestOpening:
             assert opened.ask(Question()) == records
         assert [*tool.execute("SELECT count(*) FROM episode")] == [(0,)]
 
-    def test_several_may_make_it_at_the_same_time(self, path: Path) -> None:
+    def test_several_writers_can_create_the_file_concurrently(self, path: Path) -> None:
         start = threading.Barrier(4)
         opened = []
 
@@ -207,19 +211,19 @@ class TestOpening:
     @pytest.mark.parametrize(
         "address", ["", "ledger.db", "sqlite://", "sqlite:///", "mysql://x/y", "sqlite://host/x"]
     )
-    def test_an_address_that_names_nothing_is_refused_with_an_example(self, address: str) -> None:
+    def test_address_without_a_path_is_rejected_with_an_example(self, address: str) -> None:
         with pytest.raises(AddressInvalid, match="sqlite:///"):
             open_ledger(address)
 
-    def test_an_address_names_the_file_and_its_keys(self, tmp_path: Path) -> None:
+    def test_address_contains_the_file_and_its_keys(self, tmp_path: Path) -> None:
         address = f"sqlite://{tmp_path}/with%20space%3F%23.db"
         open_ledger(address).close()
         assert (tmp_path / "with space?#.db").exists()
         assert keys_beside(address) == tmp_path / "with space?#.db.keys"
 
 
-class TestTrouble:
-    def test_a_damaged_file_is_said_to_be(self, path: Path) -> None:
+class TestErrors:
+    def test_damaged_file_is_reported(self, path: Path) -> None:
         with closing(open_sqlite(path)) as ledger:
             ledger.append(records_of(*(an_attempt() for _ in range(200))))
         content = bytearray(path.read_bytes())
@@ -232,7 +236,7 @@ class TestTrouble:
         ):
             list(ledger.rows_since())
 
-    def test_a_body_that_cannot_be_unpacked_is_shown_as_it_is(
+    def test_body_that_cannot_be_decompressed_is_returned_as_stored(
         self, ledger: SqliteLedger, tool: sqlite3.Connection
     ) -> None:
         ledger.append(records_of(an_attempt()))
@@ -259,7 +263,7 @@ class TestTrouble:
             "body = zeroblob(1000)",
         ],
     )
-    def test_a_row_that_somebody_changed_is_still_shown(
+    def test_tampered_row_is_still_returned(
         self, ledger: SqliteLedger, tool: sqlite3.Connection, change: str
     ) -> None:
         """Whoever verifies must see what was done to it, and what stands behind it."""
@@ -271,7 +275,7 @@ class TestTrouble:
         assert untouched[0] not in rows
         assert untouched[1] in rows
 
-    def test_another_program_that_keeps_the_file_locked_is_waited_for_only_so_long(
+    def test_wait_for_a_lock_of_another_program_is_limited(
         self, path: Path, tool: sqlite3.Connection
     ) -> None:
         records = records_of(an_attempt())
@@ -283,9 +287,7 @@ class TestTrouble:
             ledger.append(records)
             assert ledger.ask(Question()) == records
 
-    def test_a_full_file_takes_nothing_of_a_batch_and_goes_on_later(
-        self, ledger: SqliteLedger
-    ) -> None:
+    def test_full_file_stores_no_record_of_a_batch_and_recovers(self, ledger: SqliteLedger) -> None:
         first, *rest = records_of(*(an_attempt() for _ in range(400)))
         ledger.append([first])
         [pages] = ledger._connection.execute("PRAGMA page_count").fetchone()
@@ -297,7 +299,7 @@ class TestTrouble:
         ledger.append(rest)
         assert len(list(ledger.rows_since())) == 400
 
-    def test_a_walk_does_not_keep_the_log_from_shrinking(
+    def test_walk_does_not_prevent_checkpoints(
         self, ledger: SqliteLedger, tool: sqlite3.Connection
     ) -> None:
         ledger.append(records_of(an_attempt(), an_attempt()))

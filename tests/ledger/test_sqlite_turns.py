@@ -34,14 +34,14 @@ def take(turns: Turns) -> None:
             return
 
 
-def test_nobody_has_a_turn_while_another_has(path: Path, other: Turns) -> None:
+def test_turn_times_out_while_another_is_held(path: Path, other: Turns) -> None:
     with closing(Turns(path, 0.01)) as turns:
         with other.take_turn(), pytest.raises(TurnTimeout, match="stays locked"), turns.take_turn():
             pytest.fail("two have a turn")
         take(turns)
 
 
-def test_who_lost_patience_does_not_get_in_the_way_later(path: Path, other: Turns) -> None:
+def test_timed_out_turn_does_not_block_later_turns(path: Path, other: Turns) -> None:
     before = set(threading.enumerate())
     impatient = Turns(path, 0.01)
     with other.take_turn():
@@ -55,7 +55,7 @@ def test_who_lost_patience_does_not_get_in_the_way_later(path: Path, other: Turn
     impatient.close()
 
 
-def test_who_lost_patience_may_come_again(path: Path, other: Turns) -> None:
+def test_turn_can_be_taken_after_a_timeout(path: Path, other: Turns) -> None:
     impatient = Turns(path, 0.01)
     with other.take_turn(), pytest.raises(TurnTimeout), impatient.take_turn():
         pytest.fail("two have a turn")
@@ -65,14 +65,14 @@ def test_who_lost_patience_may_come_again(path: Path, other: Turns) -> None:
     impatient.close()
 
 
-def test_a_turn_ends_with_an_error(path: Path, other: Turns) -> None:
+def test_error_ends_the_turn(path: Path, other: Turns) -> None:
     with pytest.raises(ZeroDivisionError), other.take_turn():
         _ = 1 / 0
     with closing(Turns(path, 0.01)) as turns:
         take(turns)
 
 
-def test_a_ledger_whose_turn_does_not_come_is_unavailable(path: Path, other: Turns) -> None:
+def test_ledger_without_a_turn_is_unavailable(path: Path, other: Turns) -> None:
     records = records_of(an_attempt())
     with closing(open_sqlite(path, patience=0.01)) as ledger:
         with other.take_turn(), pytest.raises(LedgerUnavailable, match="locked"):
@@ -95,7 +95,7 @@ with Turns(Path(sys.argv[1]), 5).take_turn():
 
 
 @pytest.mark.slow
-def test_who_is_killed_has_no_turn_any_more(path: Path, other: Turns) -> None:
+def test_turn_of_a_killed_process_ends(path: Path, other: Turns) -> None:
     with _process(HOLDER, path) as holder:
         assert holder.stdout
         assert holder.stdout.readline() == "mine\n"
@@ -124,7 +124,7 @@ while not done.exists():
 
 
 @pytest.mark.slow
-def test_every_process_gets_on(path: Path) -> None:
+def test_turns_are_distributed_fairly_among_processes(path: Path) -> None:
     """When the luckiest of four has written 200 records, the others have more than half of that."""
     with ExitStack() as stack:
         writers = [

@@ -32,7 +32,7 @@ def run_on(volume: Path, size: str, code: str) -> None:
     assert not done.returncode, done.stderr
 
 
-def test_a_full_volume_refuses_the_batch_and_keeps_what_it_had(volume: Path) -> None:
+def test_full_volume_rejects_the_batch_and_keeps_stored_records(volume: Path) -> None:
     code = f"""
 import os
 from pathlib import Path
@@ -73,9 +73,7 @@ assert [head.sequence for head in ledger.heads()] == [15]
 
 
 @pytest.mark.parametrize("left", ["closed", "open"])
-def test_a_read_only_volume_can_be_read_and_says_that_it_cannot_be_written(
-    volume: Path, left: str
-) -> None:
+def test_read_only_volume_can_be_read_and_rejects_writes(volume: Path, left: str) -> None:
     """Whether its writer closed the ledger, or was killed and left the log beside it."""
     code = f"""
 import os, subprocess

@@ -43,12 +43,12 @@ def elsewhere(tmp_path: Path) -> Opener:
     return lambda: open_ledger(f"sqlite://{tmp_path}/elsewhere-{next(names)}.db")
 
 
-def test_the_same_ledger_gives_the_same_bytes(ledger: Ledger) -> None:
+def test_export_of_a_ledger_is_reproducible(ledger: Ledger) -> None:
     two_chains(ledger)
     assert list(export_lines(ledger)) == list(export_lines(ledger))
 
 
-def test_there_and_back_is_exact(ledger: Ledger, elsewhere: Opener) -> None:
+def test_export_and_import_keep_every_byte(ledger: Ledger, elsewhere: Opener) -> None:
     """From a file, to whichever database it is, to a file: the same lines, heads and holds."""
     with closing(elsewhere()) as origin, closing(elsewhere()) as end:
         two_chains(origin)
@@ -65,7 +65,7 @@ def test_there_and_back_is_exact(ledger: Ledger, elsewhere: Opener) -> None:
             assert found_in(copy) == []
 
 
-def test_it_can_be_repeated(ledger: Ledger, elsewhere: Opener) -> None:
+def test_import_can_be_repeated(ledger: Ledger, elsewhere: Opener) -> None:
     with closing(elsewhere()) as origin:
         two_chains(origin)
         lines = list(export_lines(origin))
@@ -75,7 +75,7 @@ def test_it_can_be_repeated(ledger: Ledger, elsewhere: Opener) -> None:
     assert list(export_lines(ledger)) == lines
 
 
-def test_an_old_export_undoes_no_later_decision(ledger: Ledger) -> None:
+def test_import_of_an_old_export_does_not_undo_a_later_hold(ledger: Ledger) -> None:
     held(ledger, "INC-1", is_lifted=True)
     old = list(export_lines(ledger))
     again = LegalHold("INC-1", TIME + 3 * HOUR, "lead", "appealed")
@@ -86,7 +86,7 @@ def test_an_old_export_undoes_no_later_decision(ledger: Ledger) -> None:
     assert found_in(ledger) == []
 
 
-def test_a_hold_whose_lifting_came_first_is_not_in_force(ledger: Ledger, elsewhere: Opener) -> None:
+def test_hold_imported_after_its_release_is_not_in_force(ledger: Ledger, elsewhere: Opener) -> None:
     """Parts of an export may come in any order."""
     with closing(elsewhere()) as origin:
         held(origin, "INC-1", is_lifted=True)
@@ -97,7 +97,7 @@ def test_a_hold_whose_lifting_came_first_is_not_in_force(ledger: Ledger, elsewhe
     assert found_in(ledger) == []
 
 
-def test_an_interrupted_import_goes_on(ledger: Ledger, elsewhere: Opener) -> None:
+def test_interrupted_import_can_be_resumed(ledger: Ledger, elsewhere: Opener) -> None:
     with closing(elsewhere()) as origin:
         Writer(origin).writes(*some_attempts(BATCH + 10))
         lines = list(export_lines(origin))
@@ -109,7 +109,7 @@ def test_an_interrupted_import_goes_on(ledger: Ledger, elsewhere: Opener) -> Non
     assert list(export_lines(ledger)) == lines
 
 
-def test_a_clock_that_jumped_back_moves_no_head(ledger: Ledger, elsewhere: Opener) -> None:
+def test_clock_that_jumped_back_does_not_move_a_head(ledger: Ledger, elsewhere: Opener) -> None:
     """Lines come by id, which follows the clock; the chain's end is its last place all the same."""
     with closing(elsewhere()) as origin:
         records = Writer(origin).writes(
@@ -121,7 +121,7 @@ def test_a_clock_that_jumped_back_moves_no_head(ledger: Ledger, elsewhere: Opene
     assert found_in(ledger) == []
 
 
-def test_a_part_by_time_and_by_ticket(ledger: Ledger) -> None:
+def test_export_can_be_limited_by_time_and_ticket(ledger: Ledger) -> None:
     attempts = [
         an_attempt(time=TIME, ticket="INC-1"),
         an_attempt(time=TIME + HOUR, ticket="INC-1"),
@@ -136,12 +136,12 @@ def test_a_part_by_time_and_by_ticket(ledger: Ledger) -> None:
     assert list(export_lines(ledger, tickets=["INC-1", "INC-2"])) == lines[:3]
 
 
-def test_a_part_by_a_ticket_that_is_too_long_for_an_index(ledger: Ledger) -> None:
+def test_export_can_be_limited_by_a_very_long_ticket(ledger: Ledger) -> None:
     _, record = Writer(ledger).writes(an_attempt(ticket="INC-" + 1000 * "9"), is_closed=False)
     assert list(export_lines(ledger, tickets=["INC-" + 1000 * "9"])) == [line_of(record)]
 
 
-def test_a_line_can_be_read_by_any_program(ledger: Ledger) -> None:
+def test_exported_line_is_plain_json(ledger: Ledger) -> None:
     two_chains(ledger)
     for line in export_lines(ledger):
         told = json.loads(line)
@@ -149,8 +149,8 @@ def test_a_line_can_be_read_by_any_program(ledger: Ledger) -> None:
         assert set(told) <= {"digest", "record", "signature"}
 
 
-class TestRejected:
-    def test_an_edited_line(self, ledger: Ledger, elsewhere: Opener) -> None:
+class TestRejectedImport:
+    def test_edited_line_is_rejected(self, ledger: Ledger, elsewhere: Opener) -> None:
         with closing(elsewhere()) as origin:
             two_chains(origin)
             lines = list(export_lines(origin))
@@ -160,11 +160,11 @@ class TestRejected:
         assert list(export_lines(ledger)) == lines[:2]
 
     @pytest.mark.parametrize("line", [b"", b"{}\n", b"\xff\n", b'{"digest":"0"}\n'])
-    def test_what_is_no_line(self, ledger: Ledger, line: bytes) -> None:
+    def test_invalid_line_is_rejected(self, ledger: Ledger, line: bytes) -> None:
         with pytest.raises(LineRejected, match="line 1"):
             store(ledger, [line])
 
-    def test_another_record_in_a_place_that_is_taken(self, ledger: Ledger) -> None:
+    def test_record_with_a_used_sequence_number_is_rejected(self, ledger: Ledger) -> None:
         one = Writer(ledger, "one").writes(*some_attempts(2), is_closed=False)
         [_, other, _] = Writer(_Nowhere(), "one").writes(*some_attempts(2), is_closed=False)  # type: ignore[arg-type]
         with pytest.raises(LineRejected, match="another record"):

@@ -16,7 +16,7 @@ def a_try(seconds: float = 0, **differing: Any) -> Attempt:  # noqa: ANN401 - an
     return an_attempt(**{"time": time, "fingerprint": "f1"} | differing)
 
 
-def test_tries_that_are_alike_and_close_are_one_write() -> None:
+def test_similar_tries_within_the_retry_window_are_one_write() -> None:
     tries = [a_try(0), a_try(1), a_try(2)]
     assert writes_of(tries) == [tuple(tries)]
 
@@ -35,35 +35,35 @@ def test_tries_that_are_alike_and_close_are_one_write() -> None:
     ],
     ids="".join,
 )
-def test_what_differs_is_another_write(differing: dict[str, str]) -> None:
+def test_tries_that_differ_are_separate_writes(differing: dict[str, str]) -> None:
     assert len(writes_of([a_try(0), a_try(1, **differing)])) == 2
 
 
-def test_objects_that_are_created_have_no_uid_and_are_told_apart_by_name() -> None:
+def test_creations_without_a_uid_are_distinguished_by_name() -> None:
     created = [a_try(0, object_uid="", name="api"), a_try(0.1, object_uid="", name="web")]
     assert len(writes_of(created)) == 2
 
 
-def test_another_s_write_between_is_why_it_was_tried_again() -> None:
+def test_tries_around_another_write_are_one_write() -> None:
     first, other, again = a_try(0), a_try(1, fingerprint="f2"), a_try(2)
     assert writes_of([first, other, again]) == [(first, again), (other,)]
 
 
-def test_what_comes_later_than_any_retry_is_another_write() -> None:
+def test_try_after_the_retry_window_is_a_separate_write() -> None:
     later = RETRY_WINDOW.total_seconds() + 0.001
     assert len(writes_of([a_try(0), a_try(later)])) == 2
 
 
-def test_each_try_is_measured_from_the_one_before() -> None:
+def test_retry_window_begins_at_the_previous_try() -> None:
     step = RETRY_WINDOW.total_seconds()
     assert len(writes_of([a_try(0), a_try(step), a_try(2 * step)])) == 1
 
 
-def test_without_a_fingerprint_nothing_is_taken_for_a_retry() -> None:
+def test_tries_without_a_fingerprint_are_separate_writes() -> None:
     assert len(writes_of([a_try(0, fingerprint=""), a_try(1, fingerprint="")])) == 2
 
 
-def test_only_attempts_are_read_from_a_ledger_and_from_a_time_on(ledger: Ledger) -> None:
+def test_only_attempts_since_a_time_are_read_from_the_ledger(ledger: Ledger) -> None:
     early, late = a_try(0), a_try(10)
     ledger.append(records_of(an_opening(), early, late))
     assert [each.id for each in attempts_in(ledger)] == [early.id, late.id]

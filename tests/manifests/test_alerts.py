@@ -180,7 +180,7 @@ def promtool_test(story: Story) -> dict[str, Any]:
     }
 
 
-def test_each_alert_fires_when_it_should_and_only_then(promtool: Path, tmp_path: Path) -> None:
+def test_each_alert_fires_only_under_its_condition(promtool: Path, tmp_path: Path) -> None:
     """One run for all of them; promtool names the stories that end otherwise."""
     groups = groups_in(ALERTS.read_text())
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
@@ -200,7 +200,7 @@ def counters() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("counter", "label"), counters())
-def test_a_counter_begins_at_zero_in_a_new_process(counter: str, label: str) -> None:
+def test_counter_begins_at_zero_in_a_new_process(counter: str, label: str) -> None:
     """One that begins with its first event has no increase to show for it."""
     code = (
         "from webhook import metrics; print(metrics.render_metrics().decode());"
@@ -212,7 +212,7 @@ def test_a_counter_begins_at_zero_in_a_new_process(counter: str, label: str) -> 
     assert re.search(rf'^{counter}{{\w+="{label or ".+"}"}} 0\.0$', new.stdout, re.MULTILINE)
 
 
-def test_the_alerts_of_the_certificate_controller_can_be_removed_with_it() -> None:
+def test_alerts_of_the_certificate_controller_can_be_removed_separately() -> None:
     """The cert-manager component deletes their PrometheusRule by its name."""
     groups = {group["name"]: group["rules"] for group in groups_in(ALERTS.read_text())}
     assert groups.keys() == {"glasswarden", "glasswarden-certs"}
@@ -226,7 +226,7 @@ def test_no_two_alerts_have_the_same_name() -> None:
 
 
 @pytest.mark.parametrize("alert", read_alerts(), ids=name_of)
-def test_every_alert_carries_what_a_pager_shows(alert: dict[str, Any]) -> None:
+def test_every_alert_has_the_labels_and_annotations_of_a_pager(alert: dict[str, Any]) -> None:
     assert alert.keys() == {"alert", "expr", "for", "labels", "annotations"}
     assert re.fullmatch(r"\d+[mh]", alert["for"])
     assert alert["labels"].keys() == {"severity", "owner"}
@@ -236,13 +236,13 @@ def test_every_alert_carries_what_a_pager_shows(alert: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("alert", read_alerts(), ids=name_of)
-def test_every_alert_is_tried_both_ways(alert: dict[str, Any]) -> None:
+def test_every_alert_is_tested_firing_and_not_firing(alert: dict[str, Any]) -> None:
     outcomes = {story.fires for story in STORIES if f"Glasswarden{story.alert}" == alert["alert"]}
     assert outcomes == {True, False}
 
 
 @pytest.mark.parametrize("alert", read_alerts(), ids=name_of)
-def test_every_alert_names_a_page_that_can_be_followed_at_night(alert: dict[str, Any]) -> None:
+def test_every_alert_links_to_a_complete_runbook(alert: dict[str, Any]) -> None:
     assert alert["annotations"]["runbook"] == f"docs/runbooks/{page_of(alert)}"
     text = (RUNBOOKS / page_of(alert)).read_text()
     assert text.startswith(f"# {alert['alert']}\n")
@@ -255,7 +255,7 @@ def test_every_runbook_belongs_to_an_alert() -> None:
     assert pages == {page_of(alert) for alert in read_alerts()}
 
 
-def test_the_names_of_pages_become_links_as_the_docs_show() -> None:
+def test_runbook_names_are_rendered_as_links_as_documented() -> None:
     """`runbook_url` is an address, or pagers make a dead link of it."""
     [script] = re.findall(r"sed '([^']+)'", (ROOT / "docs" / "install.md").read_text())
     edited = subprocess.run(
@@ -269,7 +269,7 @@ def test_the_names_of_pages_become_links_as_the_docs_show() -> None:
 
 
 @pytest.mark.parametrize("alert", read_alerts(), ids=name_of)
-def test_an_alert_asks_only_for_metrics_that_exist(alert: dict[str, Any]) -> None:
+def test_alerts_query_only_existing_metrics(alert: dict[str, Any]) -> None:
     asked = set(re.findall(r"\b(?:glasswarden|apiserver)_\w+", alert["expr"]))
     assert asked
     assert asked <= known_metrics()

@@ -18,7 +18,7 @@ def queries() -> list[str]:
 
 
 @pytest.mark.parametrize("panel", read_panels(), ids=lambda panel: str(panel["title"]))
-def test_every_panel_says_what_it_shows(panel: dict[str, Any]) -> None:
+def test_every_panel_has_a_description(panel: dict[str, Any]) -> None:
     assert panel["title"]
     assert panel["description"].endswith(".")
     assert panel["targets"]
@@ -32,13 +32,13 @@ def test_no_two_panels_have_the_same_number() -> None:
 
 
 @pytest.mark.parametrize("query", queries())
-def test_a_panel_asks_only_for_metrics_that_exist(query: str) -> None:
+def test_panels_query_only_existing_metrics(query: str) -> None:
     asked = set(re.findall(r"\b(?:glasswarden|apiserver)_\w+", query))
     assert asked
     assert asked <= known_metrics()
 
 
-def test_prometheus_can_read_every_query(promtool: Path, tmp_path: Path) -> None:
+def test_prometheus_parses_every_query(promtool: Path, tmp_path: Path) -> None:
     texts = [query.replace("$__rate_interval", "5m") for query in queries()]
     rules = [{"record": f"dashboard:{number}", "expr": text} for number, text in enumerate(texts)]
     groups = {"groups": [{"name": "dashboard", "rules": rules}]}
@@ -46,7 +46,7 @@ def test_prometheus_can_read_every_query(promtool: Path, tmp_path: Path) -> None
     run_promtool(promtool, tmp_path, "check", "rules", "--lint=none", "rules.yaml")
 
 
-def test_the_panels_do_not_cover_each_other() -> None:
+def test_panels_do_not_overlap() -> None:
     cells = [
         (x, y)
         for panel in read_panels()

@@ -121,7 +121,7 @@ def asking() -> Object:
     return made
 
 
-def test_what_is_derived_is_known_by_name() -> None:
+def test_derived_values_are_listed_by_name() -> None:
     assert {"intent_of", "live_grant", "rule_of", "cover_of", "grant_use", "mode_of"} <= set(
         DERIVATIONS.values()
     )
@@ -129,7 +129,7 @@ def test_what_is_derived_is_known_by_name() -> None:
 
 @pytest.mark.parametrize("mode", ["enforce", "warn", "audit"])
 @pytest.mark.parametrize("request_", [{}, {"object": asking()}], ids=["an edit", "a request"])
-def test_a_review_computes_each_value_once(
+def test_review_computes_each_value_once(
     tmp_path: Path, mode: str, request_: dict[str, Any]
 ) -> None:
     desk = Desk(tmp_path, mode, "somebody-else")
@@ -140,14 +140,14 @@ def test_a_review_computes_each_value_once(
     assert set(computed.counts.values()) == {1}
 
 
-def test_a_write_that_is_read_anew_is_a_new_case(tmp_path: Path) -> None:
+def test_write_that_is_parsed_again_is_a_new_case(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "enforce", "developer")
     computed = Computations().of(desk.validate)
     assert computed.decisions == 2
     assert max(computed.counts.values()) == 2
 
 
-def test_a_known_git_address_is_named_without_deciding_again(tmp_path: Path) -> None:
+def test_git_address_is_added_without_a_second_decision(tmp_path: Path) -> None:
     desk, answers = Desk(tmp_path, "enforce", "somebody-else"), []
     computed = Computations().of(lambda: answers.append(desk.validate()))
     assert computed.decisions == 1
@@ -165,14 +165,14 @@ def test_stamping_computes_each_value_once(tmp_path: Path) -> None:
     assert set(computed.counts.values()) == {1}
 
 
-def test_each_case_has_derived_values_of_its_own() -> None:
+def test_each_case_has_its_own_derived_values() -> None:
     first = a_case(a_write())
     intent_of(first)
     assert first.derived
     assert not Case(first.write, first.policy, first.now).derived
 
 
-def test_counting_open_grants_keeps_what_was_derived_before() -> None:
+def test_counting_open_grants_keeps_derived_values() -> None:
     first = a_case(a_write())
     intent_of(first)
     counted = first.with_open_grants(OpenGrants(2, 3))

@@ -71,15 +71,13 @@ def client(store: EventStore, tokens: Path) -> FlaskClient:
 
 
 class TestIntake:
-    def test_a_batch_is_kept_as_it_came(self, client: FlaskClient, store: EventStore) -> None:
+    def test_batch_is_stored_unchanged(self, client: FlaskClient, store: EventStore) -> None:
         answer = client.post("/audit", data=batch(1, 2), headers=BEARER)
         assert (answer.status_code, kept_in(store)) == (200, ["audit-1", "audit-2"])
         lines = store.files()[0].read_text().splitlines()
         assert [json.loads(line) for line in lines] == [audit_document(1), audit_document(2)]
 
-    def test_a_batch_that_is_sent_again_is_kept_once(
-        self, client: FlaskClient, store: EventStore
-    ) -> None:
+    def test_batch_sent_twice_is_stored_once(self, client: FlaskClient, store: EventStore) -> None:
         for body in (batch(1, 2), batch(1, 2), batch(2, 3)):
             assert client.post("/audit", data=body, headers=BEARER).status_code == 200
         assert kept_in(store) == ["audit-1", "audit-2", "audit-3"]
@@ -88,13 +86,13 @@ class TestIntake:
         "header",
         ["", "Bearer", "Bearer ", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer \xff", TOKEN],
     )
-    def test_strangers_are_not_let_in(
+    def test_unauthorized_caller_is_rejected(
         self, client: FlaskClient, store: EventStore, header: str
     ) -> None:
         answer = client.post("/audit", data=batch(1), headers={"Authorization": header})
         assert (answer.status_code, store.files()) == (401, [])
 
-    def test_a_token_is_rotated_without_a_restart(self, client: FlaskClient, tokens: Path) -> None:
+    def test_token_is_rotated_without_a_restart(self, client: FlaskClient, tokens: Path) -> None:
         new = {"Authorization": "Bearer another-token-to-come-in-with"}
         for text, old_status, new_status in (
             (TOKEN, 200, 401),
@@ -106,7 +104,7 @@ class TestIntake:
             assert client.post("/audit", data=batch(1), headers=new).status_code == new_status
 
     @pytest.mark.parametrize("text", ["", "short", f"{TOKEN}\nshort", None])
-    def test_without_usable_tokens_nobody_gets_in_but_may_come_back(
+    def test_request_is_answered_with_retry_after_without_usable_tokens(
         self, client: FlaskClient, tokens: Path, text: str | None
     ) -> None:
         tokens.unlink() if text is None else tokens.write_text(text)
@@ -124,13 +122,13 @@ class TestIntake:
         ],
         ids=["nothing", "empty", "list", "no event in it", "an event alone"],
     )
-    def test_what_is_no_batch_is_refused(
+    def test_invalid_batch_is_rejected(
         self, client: FlaskClient, store: EventStore, body: bytes
     ) -> None:
         answer = client.post("/audit", data=body, headers=BEARER)
         assert (answer.status_code, store.files()) == (400, [])
 
-    def test_one_broken_event_keeps_none_of_its_batch(
+    def test_batch_with_a_broken_event_is_not_stored(
         self, client: FlaskClient, store: EventStore
     ) -> None:
         items = [audit_document(1), {"kind": "Event"}]
@@ -138,11 +136,13 @@ class TestIntake:
         assert client.post("/audit", data=body, headers=BEARER).status_code == 400
         assert store.files() == []
 
-    def test_a_batch_may_be_too_large(self, client: FlaskClient, store: EventStore) -> None:
+    def test_batch_over_the_size_limit_is_rejected(
+        self, client: FlaskClient, store: EventStore
+    ) -> None:
         answer = client.post("/audit", data=batch(1, userAgent="x" * 100_000), headers=BEARER)
         assert (answer.status_code, store.files()) == (413, [])
 
-    def test_a_disk_that_is_full_asks_for_the_batch_again(
+    def test_full_disk_asks_the_sender_to_retry(
         self, client: FlaskClient, store: EventStore
     ) -> None:
         """Half of it fits; nothing of that is left."""
@@ -165,7 +165,7 @@ def no_file_longer_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_token_is_compared_whole() -> None:
+def test_token_is_compared_as_a_whole() -> None:
     assert is_known(f"bearer {TOKEN}", [TOKEN])
     assert not is_known(f"Bearer {TOKEN[:-1]}", [TOKEN])
     assert not is_known(f"Bearer {TOKEN}", [])
@@ -178,7 +178,7 @@ class TestStore:
         times = (NOON + timedelta(seconds=n) for n in range(10_000))
         return lambda: next(times)
 
-    def test_a_new_file_is_begun_when_one_is_full(self, tmp_path: Path, opened: Opened) -> None:
+    def test_new_file_is_begun_when_one_is_full(self, tmp_path: Path, opened: Opened) -> None:
         size = len(parse_batch(batch(1))[0].line)
         store = opened(tmp_path, Limits(file_bytes=2 * size + 50), self.ticking())
         for minute in range(5):
@@ -186,7 +186,7 @@ class TestStore:
         assert len(store.files()) == 3
         assert kept_in(store) == [f"audit-{n}" for n in range(5)]
 
-    def test_a_batch_larger_than_a_file_is_kept_whole(self, tmp_path: Path, opened: Opened) -> None:
+    def test_batch_larger_than_a_file_is_stored_whole(self, tmp_path: Path, opened: Opened) -> None:
         store = opened(tmp_path, Limits(file_bytes=10), self.ticking())
         assert store.append(parse_batch(batch(1, 2, 3))) == 3
         assert len(store.files()) == 1
@@ -199,7 +199,7 @@ class TestStore:
         ],
         ids=["age", "size"],
     )
-    def test_what_is_too_old_or_too_much_goes_oldest_first(
+    def test_files_beyond_age_or_size_are_deleted_oldest_first(
         self, tmp_path: Path, limits: Limits, opened: Opened
     ) -> None:
         now = NOON
@@ -211,7 +211,9 @@ class TestStore:
         assert kept == [f"audit-{hour * 60}" for hour in range(20 - 2 * len(kept), 20, 2)]
         assert 0 < len(kept) < 6
 
-    def test_a_restart_remembers_what_was_kept(self, tmp_path: Path, opened: Opened) -> None:
+    def test_stored_batches_are_recognised_after_a_restart(
+        self, tmp_path: Path, opened: Opened
+    ) -> None:
         first = opened(tmp_path)
         first.append(parse_batch(batch(1, 2)))
         first.close()
@@ -219,7 +221,7 @@ class TestStore:
         assert second.append(parse_batch(batch(2, 3))) == 1
         assert kept_in(second) == ["audit-1", "audit-2", "audit-3"]
 
-    def test_a_file_torn_by_a_crash_is_left_alone(self, tmp_path: Path, opened: Opened) -> None:
+    def test_file_torn_by_a_crash_is_not_continued(self, tmp_path: Path, opened: Opened) -> None:
         first = opened(tmp_path)
         first.append(parse_batch(batch(1)))
         [torn] = first.files()
@@ -230,24 +232,24 @@ class TestStore:
         ids = [each.audit_id for each in read_events(second.files(), flaws.append)]
         assert (ids, len(flaws)) == (["audit-1", "audit-2"], 1)
 
-    def test_the_stages_of_one_request_are_told_apart(self, store: EventStore) -> None:
+    def test_stages_of_one_request_are_separate_events(self, store: EventStore) -> None:
         body = batch(1, stage="RequestReceived")
         assert store.append(parse_batch(body)) + store.append(parse_batch(batch(1))) == 2
 
-    def test_how_old_the_youngest_event_is(self, store: EventStore) -> None:
+    def test_age_of_the_youngest_event_is_returned(self, store: EventStore) -> None:
         assert store.age_at(at(9)) is None
         store.append(parse_batch(batch(3, 2)))
         age = store.age_at(at(9))
         assert age is not None
         assert timedelta(minutes=5) < age < timedelta(minutes=6)
 
-    def test_a_folder_that_is_gone_is_said(self, tmp_path: Path, opened: Opened) -> None:
+    def test_deleted_folder_is_reported(self, tmp_path: Path, opened: Opened) -> None:
         store = opened(tmp_path / "events")
         (tmp_path / "events").rmdir()
         with pytest.raises(StoreUnavailable):
             store.append(parse_batch(batch(1)))
 
-    def test_an_event_on_several_lines_is_kept_on_one(self, store: EventStore) -> None:
+    def test_event_on_several_lines_is_stored_on_one(self, store: EventStore) -> None:
         document = {"kind": "EventList", "items": [audit_document(1)]}
         store.append(parse_batch(json.dumps(document, indent=2).encode()))
         assert kept_in(store) == ["audit-1"]

@@ -1,4 +1,4 @@
-"""A write that got past the webhook is told as long as something may be left of it, and once."""
+"""A write that bypassed the webhook is reported once, while its change may still be live."""
 
 from dataclasses import replace
 from typing import Any
@@ -47,7 +47,7 @@ def found(link: Link | None, field: str = "/data/payments", ref: Ref = SETTINGS)
         ),
     ],
 )
-def test_where_git_was_compared(
+def test_observed_write_lasts_by_its_finding_if_git_was_compared(
     findings: list[Finding], differing: dict[str, Any], *, lasts: bool
 ) -> None:
     seen = replace(SEEN, **differing)
@@ -55,5 +55,7 @@ def test_where_git_was_compared(
 
 
 @pytest.mark.parametrize(("link", "lasts"), [(TOLD, False), (BY_A_RECORD, True)])
-def test_where_it_was_not(link: Link, *, lasts: bool) -> None:
+def test_observed_write_lasts_unless_a_finding_names_it_if_git_was_not_compared(
+    link: Link, *, lasts: bool
+) -> None:
     assert bool(select_lasting([SEEN], [found(link)], lambda _: False)) is lasts

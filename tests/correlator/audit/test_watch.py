@@ -48,8 +48,8 @@ def a_write(minute: float = 0, **differing: Any) -> Any:  # noqa: ANN401
     return audit_event(minute, responseObject=after, **differing)
 
 
-class TestTheRecordedStory:
-    def test_every_way_past_the_webhook_is_seen_and_named(self) -> None:
+class TestRecordedAuditLog:
+    def test_every_bypass_of_the_webhook_is_observed_and_named(self) -> None:
         told = [
             (each.sort, str(each.ref), each.actor, each.did) for each in self.seen().observed_writes
         ]
@@ -70,17 +70,17 @@ class TestTheRecordedStory:
             ("guard", "Deployment glasswarden/glasswarden-webhook", "admin", "scaled it to 0"),
         ]
 
-    def test_what_the_log_shows_by_its_outside_only_is_counted(self) -> None:
+    def test_writes_with_metadata_only_are_counted(self) -> None:
         """The password that the lead set: of Secrets the log has metadata alone."""
         assert self.seen().untold == Counter({"writes of the emergency group": 1})
 
-    def test_the_times_in_which_nobody_was_asked(self) -> None:
+    def test_times_without_admission_are_observed(self) -> None:
         away, gone = self.seen().unseen
         assert away.why == "the webhook failed open"
         assert gone.why == "the webhook's registration was gone, deleted by admin"
         assert away.since < away.until <= gone.until
 
-    def test_a_log_that_is_read_twice_says_no_more(self) -> None:
+    def test_log_that_is_read_twice_adds_no_observed_writes(self) -> None:
         twice = watched(*events(), *events())
         assert len(twice.observed_writes) == len(self.seen().observed_writes)
 
@@ -91,7 +91,7 @@ class TestTheRecordedStory:
             ("Metadata", ["responseObject", "requestObject"]),
         ],
     )
-    def test_a_lower_level_tells_of_the_guard_but_not_whose_objects(
+    def test_lower_audit_level_shows_only_writes_to_the_guard(
         self, level: str, left_out: list[str]
     ) -> None:
         poorer = [
@@ -109,7 +109,7 @@ class TestTheRecordedStory:
         return watched(*events())
 
 
-class TestTheWayOfAWrite:
+class TestWayOfAWrite:
     @pytest.mark.parametrize(
         ("differing", "way"),
         [
@@ -142,24 +142,24 @@ class TestTheWayOfAWrite:
             "a dry run",
         ],
     )
-    def test_by_who_writes_and_what_is_annotated(
+    def test_way_is_derived_from_user_and_annotations(
         self, differing: dict[str, Any], way: Way | None
     ) -> None:
         assert Watch(POLICY).take(a_write(**differing)) is way
 
-    def test_a_reconciler_that_changed_nothing_is_trusted_all_the_same(self) -> None:
+    def test_reconciler_write_without_a_change_is_trusted(self) -> None:
         """What a grant holds stays as it is in the reconciler's write."""
         flux = {"username": "system:serviceaccount:flux-system:kustomize-controller"}
         idle = a_write(user=flux, requestURI="/apis?fieldManager=another")
         assert Watch(POLICY).take(idle) is Way.TRUSTED
 
-    def test_the_emergency_group_is_the_policys(self) -> None:
+    def test_emergency_group_is_taken_from_the_policy(self) -> None:
         user = {"username": "lead", "groups": ["leads"]}
         assert Watch(DEFAULT).take(a_write(user=user)) is Way.UNRECORDED
 
 
 class TestUnrecorded:
-    def test_a_guarded_object_written_to_while_others_are_asked_about(self) -> None:
+    def test_unrecorded_write_to_a_guarded_object_is_observed(self) -> None:
         [seen] = watched(a_write(0, annotations=RECORD), a_write(1)).observed_writes
         assert (seen.sort, seen.actor, seen.time) == (
             ObservationKind.UNRECORDED,
@@ -167,22 +167,22 @@ class TestUnrecorded:
             at(1),
         )
 
-    def test_before_anything_was_recorded_nothing_is_missed(self) -> None:
+    def test_write_before_the_first_record_is_not_observed(self) -> None:
         assert watched(a_write(0), a_write(1, annotations=RECORD)).observed_writes == []
 
-    def test_nor_where_the_guard_has_no_say(self) -> None:
+    def test_unrecorded_write_to_an_exempt_namespace_is_not_observed(self) -> None:
         place = {"resource": "deployments", "namespace": "kube-system", "name": "web"}
         assert (
             watched(a_write(annotations=RECORD), a_write(1, objectRef=place)).observed_writes == []
         )
 
-    def test_nor_what_changes_nothing(self) -> None:
+    def test_unrecorded_write_without_a_change_is_not_observed(self) -> None:
         """An edit that managedFields know nothing of in that second repeats what was there."""
         idle = a_write(1, requestURI="/apis?fieldManager=kubectl-patch")
         assert watched(a_write(annotations=RECORD), idle).observed_writes == []
 
 
-class TestParts:
+class TestGlasswardenObjects:
     @staticmethod
     def registration(minute: float, bundle: str, **differing: Any) -> Any:  # noqa: ANN401
         webhook = {"name": "guard.glasswarden.io", "clientConfig": {"caBundle": bundle}}
@@ -204,21 +204,23 @@ class TestParts:
             ("system:serviceaccount:flux-system:kustomize-controller", False),
         ],
     )
-    def test_a_ca_bundle_replaced_by_somebody_else(self, user: str, *, is_seen: bool) -> None:
+    def test_ca_bundle_replaced_by_another_user_is_observed(
+        self, user: str, *, is_seen: bool
+    ) -> None:
         changed = self.registration(1, "b3RoZXI=", user={"username": user})
         seen = watched(self.registration(0, "b3Vycw==", verb="create"), changed).observed_writes
         assert [each.actor for each in seen] == ([user] if is_seen else [])
         assert all("caBundle" in each.did for each in seen)
 
     @pytest.mark.parametrize("resource", ["deployments", "statefulsets"])
-    def test_a_program_of_ours_that_is_scaled_to_nothing(self, resource: str) -> None:
+    def test_own_program_scaled_to_zero_is_observed(self, resource: str) -> None:
         ours = {"namespace": "glasswarden", "name": "glasswarden-webhook", "apiGroup": "apps"}
         place = {**ours, "resource": resource, "subresource": "scale"}
         scale = {"kind": "Scale", "spec": {"replicas": 0}}
         [seen] = watched(audit_event(objectRef=place, responseObject=scale)).observed_writes
         assert (seen.sort, seen.did) == (ObservationKind.GUARD, "scaled it to 0")
 
-    def test_a_deletion_is_seen_whoever_did_it_and_ends_when_it_is_made_good(self) -> None:
+    def test_deletion_is_observed_until_the_object_is_restored(self) -> None:
         flux = {"username": "system:serviceaccount:flux-system:kustomize-controller"}
         watch = watched(
             audit_event(1, verb="delete", objectRef=REGISTRATION, user=flux),
@@ -233,13 +235,13 @@ class TestParts:
             Response.ESCALATE,
         )
 
-    def test_what_is_applied_unchanged_is_nothing(self) -> None:
+    def test_unchanged_apply_is_not_observed(self) -> None:
         same = [self.registration(minute, "b3Vycw==") for minute in (1, 2)]
         assert [each.time for each in watched(*same).observed_writes] == [at(1)]
 
 
 class TestOutages:
-    def test_an_outage_lasts_until_the_webhook_answers(self) -> None:
+    def test_outage_lasts_until_the_webhook_answers(self) -> None:
         watch = watched(
             a_write(1, annotations=FAILED),
             a_write(2, annotations=FAILED),
@@ -252,7 +254,7 @@ class TestOutages:
         ]
 
 
-def test_a_finding_says_who_from_where_and_when() -> None:
+def test_finding_has_actor_source_address_and_time() -> None:
     lead = {"username": "lead", "groups": ["leads"]}
     finding = finding_of(watched(a_write(user=lead)).observed_writes[0])
     assert finding.verdict is not None
@@ -268,7 +270,7 @@ def test_a_finding_says_who_from_where_and_when() -> None:
     assert not finding.is_missing_object
 
 
-def test_who_posed_as_somebody_is_said() -> None:
+def test_impersonator_is_reported() -> None:
     posing = a_write(
         user={"username": "outsider"}, impersonatedUser={"username": "lead", "groups": ["leads"]}
     )
@@ -276,7 +278,7 @@ def test_who_posed_as_somebody_is_said() -> None:
     assert seen.who == "lead (impersonated by outsider) from 10.0.0.7"
 
 
-def test_a_collection_deleted_by_the_emergency_group_is_seen_object_by_object() -> None:
+def test_deleted_collection_is_observed_object_by_object() -> None:
     items = [a_deployment()["metadata"] | {"name": name} for name in ("web", "api")]
     answer = {
         "kind": "DeploymentList",

@@ -80,7 +80,7 @@ def back(
 
 
 def changed_lines(outcome: Outcome) -> list[str]:
-    """Return the lines that the patch takes away and adds, each file's below its name."""
+    """Return the lines that the patch removes and adds, each file's below its name."""
     lines = []
     for path, texts in outcome.tree.changed.items():
         lines.append(path)

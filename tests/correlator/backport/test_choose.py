@@ -34,7 +34,7 @@ def chosen(live: Object | None, *attempts: Attempt) -> Selection:
     return chosen_of(report, lookup, DEFAULT)
 
 
-def test_what_is_still_as_it_was_set_is_wanted_once() -> None:
+def test_change_that_is_still_live_is_chosen_once() -> None:
     first = wrote(1, REPLICAS, old=3, new=8)
     last = wrote(2, REPLICAS, old=8, new=9)
     found = chosen(live_web(replicas=9), first, last)
@@ -43,25 +43,25 @@ def test_what_is_still_as_it_was_set_is_wanted_once() -> None:
     assert namespace_of(found.wanted) == "shop"
 
 
-def test_a_write_that_was_never_stored_hides_none_that_was() -> None:
+def test_write_that_was_not_stored_does_not_hide_a_stored_one() -> None:
     first = wrote(1, REPLICAS, old=3, new=8)
     found = chosen(live_web(replicas=8), first, wrote(2, REPLICAS, old=8, new=12))
     [wanted] = found.wanted
     assert (wanted.value, wanted.records) == (8, (first.id,))
 
 
-def test_what_was_set_again_or_refused_is_not() -> None:
+def test_superseded_or_denied_change_is_not_chosen() -> None:
     denied = wrote(2, REPLICAS, old=8, new=9, verdict="deny")
     found = chosen(live_web(replicas=5), wrote(1, REPLICAS, old=3, new=8), denied)
     assert (found.wanted, found.unplaced, found.gone) == ((), (), 1)
 
 
-def test_a_field_that_was_taken_away_is_wanted_gone() -> None:
+def test_removed_field_is_chosen_for_removal() -> None:
     [wanted] = chosen(live_web(replicas=3), wrote(1, "/spec/paused", old=True)).wanted
     assert wanted.value is ABSENT
 
 
-def test_a_secret_is_never_wanted() -> None:
+def test_secret_is_never_chosen() -> None:
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -76,7 +76,7 @@ def test_a_secret_is_never_wanted() -> None:
     ]
 
 
-def test_a_deletion_and_a_creation_are_told_apart() -> None:
+def test_deletion_and_creation_are_distinguished() -> None:
     gone = chosen(None, wrote(1, "/", operation="DELETE", changes=()))
     assert [each.is_deletion for each in gone.wanted] == [True]
     there = chosen(live_web(), wrote(1, "/", operation="CREATE", changes=()))
@@ -85,7 +85,7 @@ def test_a_deletion_and_a_creation_are_told_apart() -> None:
     assert (back_again.wanted, back_again.gone) == ((), 1)
 
 
-def test_what_cannot_be_looked_up_is_said() -> None:
+def test_object_that_cannot_be_read_is_reported() -> None:
     def unknown(_ref: Ref) -> Object | None:
         raise NotKnown
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_looked_up_is_said() -> None:
     assert all("could not be looked up" in each.why for each in found.unplaced)
 
 
-def test_a_restart_is_nothing_to_keep() -> None:
+def test_restart_is_not_chosen() -> None:
     path = "/spec/template/metadata/annotations/{}"
     for name, count in (("kubectl.kubernetes.io/restartedAt", 0), ("team", 1)):
         live = live_web(template={"metadata": {"annotations": {name: "now"}}})
@@ -109,7 +109,7 @@ def test_a_restart_is_nothing_to_keep() -> None:
 HOSTILE = "INC-1\n\x1b[31mTicket: forged"
 
 
-def test_the_commit_says_what_who_and_by_which_records() -> None:
+def test_commit_message_has_changes_actors_and_records() -> None:
     wanted = edit(live_web(), (REPLICAS, 8), (IMAGE, "web:2"))
     placed = [Placed(each, 3, "web.yaml") for each in wanted]
     assert commit_message(placed) == (
@@ -124,7 +124,7 @@ def test_the_commit_says_what_who_and_by_which_records() -> None:
     )
 
 
-def test_nobody_s_text_forges_a_line_of_the_message_or_steers_a_terminal() -> None:
+def test_hostile_text_cannot_forge_a_line_of_the_commit_message() -> None:
     [wanted] = edit(live_web(), ("/metadata/annotations/note", HOSTILE))
     placed = Placed(wanted, HOSTILE, "web.yaml")
     lines = commit_message([placed]).splitlines()

@@ -85,11 +85,11 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize(("text", "value", "expected"), GOLDEN.values(), ids=GOLDEN)
-def test_only_what_changed_is_written(text: str, value: Any, expected: str) -> None:  # noqa: ANN401
+def test_edit_changes_only_the_changed_lines(text: str, value: Any, expected: str) -> None:  # noqa: ANN401
     assert rewrite_document(text, 0, value) == expected
 
 
-def test_the_other_documents_stay_broken_or_not() -> None:
+def test_other_documents_of_the_file_are_unchanged() -> None:
     text = "a: 1\n--- # two\nb: [\n---\nc: 1\n"
     assert rewrite_document(text, 2, {"c": 2}) == "a: 1\n--- # two\nb: [\n---\nc: 2\n"
 
@@ -102,7 +102,7 @@ def test_the_other_documents_stay_broken_or_not() -> None:
     ],
     ids=["an anchor that others use", "inside of an alias"],
 )
-def test_what_others_share_is_not_edited(text: str, value: Any) -> None:  # noqa: ANN401
+def test_shared_anchor_is_not_edited(text: str, value: Any) -> None:  # noqa: ANN401
     with pytest.raises(CannotEdit):
         rewrite_document(text, 0, value)
 
@@ -142,7 +142,7 @@ def texts_of(draw: st.DrawFn, value: Any) -> str:  # noqa: ANN401 - any JSON val
 
 
 @given(st.data())
-def test_any_text_comes_to_mean_any_value(data: st.DataObject) -> None:
+def test_edit_reaches_any_value_from_any_text(data: st.DataObject) -> None:
     old, new = data.draw(DOCUMENTS), data.draw(DOCUMENTS)
     text = data.draw(texts_of(old))
     index = len(pieces_of(text)) - 1
@@ -155,7 +155,7 @@ def test_any_text_comes_to_mean_any_value(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_one_value_changes_one_value_s_lines(data: st.DataObject) -> None:
+def test_change_of_one_value_changes_only_its_lines(data: st.DataObject) -> None:
     """What does not belong to the value that changed stays byte for byte, in its order."""
     key = data.draw(KEYS)
     old = {"first": 1, **data.draw(DOCUMENTS), key: data.draw(SCALARS), "last": {"z": [1]}}
@@ -169,7 +169,7 @@ def test_one_value_changes_one_value_s_lines(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_what_is_added_leaves_every_line_and_what_is_removed_adds_none(data: st.DataObject) -> None:
+def test_addition_keeps_every_line_and_removal_adds_none(data: st.DataObject) -> None:
     old = {"first": 1, "map": {"k": 1, "l": 2}, **data.draw(DOCUMENTS), "last": {"z": [1]}}
     text = yaml.dump(old, Dumper=yaml.SafeDumper, default_flow_style=False, sort_keys=False)
     assume(is_identical(_read(text, 0), old))
@@ -181,7 +181,7 @@ def test_what_is_added_leaves_every_line_and_what_is_removed_adds_none(data: st.
 
 
 @given(TEXTS)
-def test_a_text_reads_as_itself(text: str) -> None:
+def test_written_text_is_read_as_the_same_text(text: str) -> None:
     assume(not any(0xD800 <= ord(char) <= 0xDFFF for char in text))
     for style in ("", "'", '"'):
         assert parse_yaml(f"a: {render_scalar(text, style)}\n") == {"a": text}

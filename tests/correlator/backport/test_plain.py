@@ -30,7 +30,7 @@ LISTED = "apiVersion: v1\nkind: List\nitems:\n" + "".join(
 
 
 @pytest.mark.parametrize("text", [WEB, SEVERAL, LISTED], ids=["one", "several", "a list"])
-def test_the_field_changes_where_the_object_is_declared(tmp_path: Path, text: str) -> None:
+def test_field_is_changed_in_the_file_of_its_object(tmp_path: Path, text: str) -> None:
     outcome = back(written(tmp_path, {"deploy/all.yaml": text}), "deploy", (REPLICAS, 8))
     assert reasons(outcome) == []
     [name, gone, come] = changed_lines(outcome)
@@ -39,7 +39,7 @@ def test_the_field_changes_where_the_object_is_declared(tmp_path: Path, text: st
     assert come.strip("+ ") == "replicas: 8 # as many as zones"
 
 
-def test_json_stays_json(tmp_path: Path) -> None:
+def test_json_file_is_edited_as_json(tmp_path: Path) -> None:
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {}}
     folder = written(tmp_path, {"web.json": json.dumps(manifest, indent=2)})
     outcome = back(folder, "", ("/data/mode", "calm"))
@@ -47,7 +47,7 @@ def test_json_stays_json(tmp_path: Path) -> None:
     assert json.loads(after) == manifest | {"data": {"mode": "calm"}}
 
 
-def test_items_come_and_go_by_their_keys(tmp_path: Path) -> None:
+def test_list_items_are_added_and_removed_by_their_keys(tmp_path: Path) -> None:
     env = "/spec/template/spec/containers[name=web]/env"
     fields = [(f"{env}[name=MODE]", GONE), (f"{env}[name=LEVEL]", {"name": "LEVEL", "value": "2"})]
     outcome = back(written(tmp_path, {"web.yaml": WEB}), "", *fields)
@@ -60,12 +60,12 @@ def test_items_come_and_go_by_their_keys(tmp_path: Path) -> None:
     ]
 
 
-def test_what_git_declares_already_is_left_alone(tmp_path: Path) -> None:
+def test_field_already_declared_is_not_changed(tmp_path: Path) -> None:
     outcome = back(written(tmp_path, {"web.yaml": WEB}), "", (REPLICAS, 3))
     assert (outcome.tree.changed, len(outcome.already)) == ({}, 1)
 
 
-def test_an_object_that_git_does_not_declare_is_said(tmp_path: Path) -> None:
+def test_object_missing_from_git_is_reported(tmp_path: Path) -> None:
     folder = written(tmp_path, {"deploy/web.yaml": WEB, "deploy/.settings.yaml": SETTINGS})
     workshop = WorkingCopy(folder, "deploy", Release())
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
@@ -74,7 +74,7 @@ def test_an_object_that_git_does_not_declare_is_said(tmp_path: Path) -> None:
     assert reasons(outcome) == ["deploy does not declare ConfigMap settings"]
 
 
-def test_a_file_with_an_anchor_that_others_use_is_left_alone(tmp_path: Path) -> None:
+def test_file_with_a_shared_anchor_is_not_changed(tmp_path: Path) -> None:
     text = WEB.replace("replicas: 3 #", "replicas: &n 3 #").replace(
         "metadata:\n  name: web\n", "metadata:\n  name: web\n  annotations: {n: 'x'}\n"
     )
@@ -90,7 +90,7 @@ def test_a_file_with_an_anchor_that_others_use_is_left_alone(tmp_path: Path) -> 
     [(SEVERAL, f"# all of it\n{SETTINGS}"), (WEB, None)],
     ids=["one of several", "the only one"],
 )
-def test_a_deleted_object_goes_with_its_document(
+def test_document_of_a_deleted_object_is_removed(
     tmp_path: Path, text: str, left: str | None
 ) -> None:
     folder = written(tmp_path, {"all.yaml": text})
@@ -111,7 +111,7 @@ def test_a_deleted_object_goes_with_its_document(
     ],
     ids=["line endings and spaces", "no newline, new file", "gone", "two hunks", "quotes"],
 )
-def test_git_applies_the_patch(
+def test_patch_is_accepted_by_git_apply(
     tmp_path: Path, change: dict[str, tuple[str | None, str | None]]
 ) -> None:
     folder = written(tmp_path, {name: old for name, (old, _) in change.items() if old is not None})
@@ -123,7 +123,7 @@ def test_git_applies_the_patch(
         assert (file.read_bytes().decode() if file.exists() else None) == new
 
 
-def test_two_fields_of_one_object_go_into_one_patch(tmp_path: Path) -> None:
+def test_two_fields_of_one_object_are_in_one_patch(tmp_path: Path) -> None:
     fields = [(REPLICAS, 8), (IMAGE, "registry.example/web:2")]
     outcome = back(written(tmp_path, {"web.yaml": WEB}), "", *fields)
     assert [each.where for each in outcome.placed] == ["web.yaml", "web.yaml"]

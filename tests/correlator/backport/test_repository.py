@@ -28,12 +28,12 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_inside_is_found_with_its_repository(folder: Path) -> None:
+def test_folder_is_found_with_its_repository(folder: Path) -> None:
     found = find_repository(folder / "deploy")
     assert (found.root.resolve(), found.folder) == (folder.resolve(), "deploy")
 
 
-def test_a_commit_changes_adds_and_removes_files(folder: Path) -> None:
+def test_commit_changes_adds_and_removes_files(folder: Path) -> None:
     repository = find_repository(folder)
     (folder / "deploy/web.yaml").write_text("edited, not committed\n")
     changed = {"run.sh": "#!/bin/bash\n", "new/a b.yaml": "a: 1\r\n", "deploy/web.yaml": None}
@@ -46,7 +46,7 @@ def test_a_commit_changes_adds_and_removes_files(folder: Path) -> None:
     assert git(folder, "branch", "--show-current") == "main"
 
 
-def test_a_branch_that_exists_or_cannot_be_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_existing_or_invalid_branch_is_rejected(folder: Path, tmp_path: Path) -> None:
     repository = find_repository(folder)
     for branch, why in (("main", "exists"), ("a..b", "no name for a branch")):
         with pytest.raises(RepositoryUnusable, match=why):
@@ -56,7 +56,7 @@ def test_a_branch_that_exists_or_cannot_be_is_refused(folder: Path, tmp_path: Pa
         find_repository(plain).check_branch("x")
 
 
-def test_a_copy_has_what_is_not_committed_but_nothing_ignored(folder: Path) -> None:
+def test_copy_has_uncommitted_files_without_ignored_ones(folder: Path) -> None:
     written(folder, {"new.yaml": WEB, ".gitignore": "cache/\n", "cache/x": "x"})
     with open_copy(folder, "") as root:
         assert (root / "new.yaml").exists()

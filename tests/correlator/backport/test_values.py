@@ -54,17 +54,17 @@ CASES: dict[str, tuple[Any, str, Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize(("value", "path", "new", "live", "expected"), CASES.values(), ids=CASES)
-def test_one_field_is_set(value: Any, path: str, new: Any, live: Any, expected: Any) -> None:  # noqa: ANN401
+def test_one_value_is_set(value: Any, path: str, new: Any, live: Any, expected: Any) -> None:  # noqa: ANN401
     assert set_value(value, parse_path(path).steps, new, live) == expected
 
 
 @pytest.mark.parametrize("path", ["/a[order]", "/s/x", "/a[5]"])
-def test_what_has_no_place_is_refused(path: str) -> None:
+def test_field_without_a_place_in_the_values_is_rejected(path: str) -> None:
     with pytest.raises(CannotPlace):
         set_value({"a": [1], "s": "text"}, parse_path(path).steps, 1)
 
 
-def test_a_path_leads_to_keys_and_positions() -> None:
+def test_path_is_split_into_keys_and_positions() -> None:
     value = {"e": [{"name": "a"}, {"name": "b", "v": 1}]}
     steps = parse_path("/e[name=b]/v").steps
     assert location_of(value, steps) == ("e", 1, "v")

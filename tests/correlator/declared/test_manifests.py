@@ -19,7 +19,7 @@ ONE = """\
 """
 
 
-def test_each_document_is_an_object_with_its_line() -> None:
+def test_each_document_is_read_as_an_object_with_its_line() -> None:
     text = "# settings\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n---\n\n"
     text += "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: two}\n---\n# nothing\n---\n"
     assert names(parse_documents(text, "app.yaml")) == [
@@ -29,13 +29,13 @@ def test_each_document_is_an_object_with_its_line() -> None:
 
 
 @pytest.mark.parametrize("kind", ["List", "ConfigMapList"])
-def test_a_list_is_what_it_lists(kind: str) -> None:
+def test_list_is_read_as_its_items(kind: str) -> None:
     item = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
     text = f"apiVersion: v1\nkind: {kind}\nitems: [{item % 'one'}, {item % 'two'}]\n"
     assert [name for name, _ in names(parse_documents(text, "app.yaml"))] == ["one", "two"]
 
 
-def test_json_is_read_too() -> None:
+def test_json_is_read() -> None:
     text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}'
     assert names(parse_documents(text, "app.json")) == [("one", "app.json:1")]
 
@@ -52,7 +52,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "what", "why"), BROKEN)
-def test_a_broken_document_costs_only_itself(text: str, what: str, why: str) -> None:
+def test_broken_document_does_not_affect_others(text: str, what: str, why: str) -> None:
     good = textwrap.dedent(ONE)
     found = parse_documents(f"{good}---\n{text}\n---\n{good}", "app.yaml")
     assert len(found.objects) == 2
@@ -93,12 +93,12 @@ def test_a_broken_document_costs_only_itself(text: str, what: str, why: str) -> 
     ],
     ids=lambda each: str(each)[:24],
 )
-def test_words_mean_what_kubernetes_takes_them_for(text: str, value: object) -> None:
+def test_scalars_are_read_as_kubernetes_reads_them(text: str, value: object) -> None:
     found = parse_yaml(f"a: {text}")["a"]
     assert (found, type(found)) == (value, type(value))
 
 
-def test_anchors_and_merge_keys_are_followed() -> None:
+def test_anchors_and_merge_keys_are_resolved() -> None:
     text = "base: &base {a: 1, b: 2}\nmade: {<<: *base, b: 3}\nsame: *base\nkept: {'<<': 1}"
     assert parse_yaml(text) == {
         "base": {"a": 1, "b": 2},
@@ -108,11 +108,11 @@ def test_anchors_and_merge_keys_are_followed() -> None:
     }
 
 
-def test_a_key_may_be_an_alias() -> None:
+def test_key_can_be_an_alias() -> None:
     assert parse_yaml('a: &x "<<"\n*x : {b: 1}') == {"a": "<<", "<<": {"b": 1}}
 
 
-def test_a_number_of_thousands_of_digits_in_json_is_text() -> None:
+def test_very_long_number_in_json_is_read_as_text() -> None:
     [found] = parse_documents(
         '{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}, "x": %s}' % ("9" * 5000),
         "a.json",
@@ -120,7 +120,7 @@ def test_a_number_of_thousands_of_digits_in_json_is_text() -> None:
     assert found.manifest["x"] == "9" * 5000
 
 
-def test_an_item_of_a_list_that_is_no_object_costs_only_itself() -> None:
+def test_list_item_that_is_no_object_does_not_affect_others() -> None:
     good = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
     text = f"apiVersion: v1\nkind: List\nitems:\n- {good % 'a'}\n- {{kind: A}}\n- {good % 'b'}\n"
     found = parse_documents(text, "app.yaml")
@@ -128,29 +128,29 @@ def test_an_item_of_a_list_that_is_no_object_costs_only_itself() -> None:
     assert [each.why for each in found.incomplete] == ["not a Kubernetes object: no apiVersion"]
 
 
-def test_keys_are_text() -> None:
+def test_keys_are_read_as_text() -> None:
     assert parse_yaml("1: a\ntrue: b\n~: c") == {"1": "a", "true": "b", "null": "c"}
 
 
-def test_a_document_that_explodes_is_refused() -> None:
+def test_document_with_exponential_aliases_is_rejected() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
     with pytest.raises(YamlInvalid, match="more values"):
         parse_yaml("\n".join(lines))
 
 
-def test_nesting_has_an_end() -> None:
+def test_deeply_nested_document_is_rejected() -> None:
     with pytest.raises(YamlInvalid):
         parse_yaml("[" * 5000 + "]" * 5000)
 
 
-def test_a_hook_that_each_sync_names_anew_is_no_object_to_compare() -> None:
+def test_hook_with_a_generated_name_is_not_compared() -> None:
     hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\n"
     annotated = f"{hook}  annotations: {{argocd.argoproj.io/hook: PreSync}}\n"
     assert parse_documents(annotated, "a.yaml") == Manifests()
     assert "no metadata.name" in parse_documents(hook, "a.yaml").incomplete[0].why
 
 
-def test_a_directive_is_no_document() -> None:
+def test_directive_is_not_read_as_a_document() -> None:
     found = parse_documents(f"%YAML 1.1\n---\n{textwrap.dedent(ONE)}", "app.yaml")
     assert (names(found), found.incomplete) == ([("one", "app.yaml:3")], ())

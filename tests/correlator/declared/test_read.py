@@ -70,7 +70,7 @@ def names(manifests: Manifests) -> list[str]:
     return [each.manifest["metadata"]["name"] for each in manifests.objects]
 
 
-def test_a_folder_declares_what_its_files_hold(write: Write) -> None:
+def test_folder_declares_the_objects_of_its_files(write: Write) -> None:
     folder = write(
         **{
             "a.yaml": a_config("a"),
@@ -86,12 +86,12 @@ def test_a_folder_declares_what_its_files_hold(write: Write) -> None:
     assert found.incomplete == ()
 
 
-def test_a_folder_inside_a_folder_is_chosen_by_its_path(write: Write) -> None:
+def test_subfolder_is_selected_by_path(write: Write) -> None:
     folder = write(**{"a/x.yaml": a_config("a"), "b/x.yaml": a_config("b")})
     assert names(read(folder, path="b")) == ["b"]
 
 
-def test_a_broken_file_costs_only_itself(write: Write) -> None:
+def test_broken_file_does_not_affect_others(write: Write) -> None:
     folder = write(**{"a.yaml": a_config("a"), "b.yaml": "a: b: c"})
     (folder / "c.yaml").write_bytes(b"\xff\xfe")
     found = read(folder)
@@ -99,21 +99,21 @@ def test_a_broken_file_costs_only_itself(write: Write) -> None:
     assert [each.what for each in found.incomplete] == ["b.yaml, line 1", "c.yaml"]
 
 
-def test_a_chart_inside_a_folder_is_not_guessed_at(write: Write) -> None:
+def test_chart_inside_a_folder_is_reported_as_incomplete(write: Write) -> None:
     folder = write(**{"a.yaml": a_config("a"), "chart/Chart.yaml": "name: chart"})
     [incomplete] = read(folder).incomplete
     assert incomplete.what == "chart"
     assert "--path" in incomplete.why
 
 
-def test_a_link_to_a_folder_above_is_not_walked_for_ever(write: Write) -> None:
+def test_link_to_a_parent_folder_does_not_loop(write: Write) -> None:
     folder = write(**{"a.yaml": a_config("a")})
     (folder / "loop").symlink_to(folder)
     assert names(read(folder)) == ["a"]
 
 
 @pytest.mark.parametrize("file", ["README.md", "a.yaml.tpl", "a.yaml"])
-def test_a_folder_without_a_manifest_never_reads_as_no_drift(write: Write, file: str) -> None:
+def test_folder_without_manifests_is_incomplete(write: Write, file: str) -> None:
     folder = write(**{f"apps/{file}": "# nothing"})
     [incomplete] = read(folder, path="apps").incomplete
     assert incomplete.what == "apps"
@@ -121,18 +121,18 @@ def test_a_folder_without_a_manifest_never_reads_as_no_drift(write: Write, file:
 
 
 @pytest.mark.parametrize("path", ["../secrets", "/etc"])
-def test_a_path_stays_inside(write: Write, path: str) -> None:
+def test_path_outside_of_the_repository_is_rejected(write: Write, path: str) -> None:
     with pytest.raises(DeclaredUnreadable, match="outside"):
         read(write(**{"a.yaml": a_config("a")}), path=path)
 
 
 @pytest.mark.parametrize("path", ["nowhere", "a.yaml/b"])
-def test_a_path_that_is_not_there_is_said(write: Write, path: str) -> None:
+def test_missing_path_is_reported(write: Write, path: str) -> None:
     with pytest.raises(DeclaredUnreadable, match=f"has no {path}"):
         read(write(**{"a.yaml": a_config("a")}), path=path)
 
 
-def test_a_folder_in_a_repository_knows_its_commit(write: Write) -> None:
+def test_folder_in_a_repository_has_its_commit(write: Write) -> None:
     folder = write(**{"a.yaml": a_config("a")})
     commit = committed(folder)
     assert read(folder).revision == commit
@@ -149,7 +149,7 @@ REVISIONS = ["main", "first", "commit", "abbreviated"]
     # A remote repository is asked for names, not for ancestors.
     [(each, remote) for each in REVISIONS for remote in (False, True)] + [("HEAD~1", False)],
 )
-def test_a_repository_is_read_at_a_revision(write: Write, revision: str, *, remote: bool) -> None:
+def test_repository_is_read_at_a_revision(write: Write, revision: str, *, remote: bool) -> None:
     folder = write(**{"apps/a.yaml": a_config("first")})
     first = committed(folder)
     git(folder, "tag", "first")
@@ -165,14 +165,14 @@ def test_a_repository_is_read_at_a_revision(write: Write, revision: str, *, remo
     assert (folder / "apps/a.yaml").read_text() == a_config("not committed")
 
 
-def test_a_remote_repository_is_read_at_its_default_branch(write: Write) -> None:
+def test_remote_repository_is_read_at_its_default_branch(write: Write) -> None:
     folder = write(**{"a.yaml": a_config("a")})
     commit = committed(folder)
     assert read(f"file://{folder}").revision == commit
 
 
 @pytest.mark.parametrize("target", ["/etc/hostname", "/etc", "nowhere", "../outside"])
-def test_a_link_out_of_the_repository_is_left_out_and_said(write: Write, target: str) -> None:
+def test_link_out_of_the_repository_is_skipped_and_reported(write: Write, target: str) -> None:
     folder = write(**{"a.yaml": a_config("a")})
     (folder / "b.yaml").symlink_to(target)
     committed(folder)
@@ -181,7 +181,7 @@ def test_a_link_out_of_the_repository_is_left_out_and_said(write: Write, target:
     assert [each.what for each in found.incomplete] == ["b.yaml"]
 
 
-def test_a_link_inside_of_the_repository_is_followed(write: Write) -> None:
+def test_link_inside_of_the_repository_is_followed(write: Write) -> None:
     folder = write(**{"a.yaml": a_config("a"), "apps/README.md": ""})
     (folder / "apps/b.yaml").symlink_to("../a.yaml")
     committed(folder)
@@ -190,16 +190,14 @@ def test_a_link_inside_of_the_repository_is_followed(write: Write) -> None:
 
 
 @pytest.mark.parametrize("remote", [False, True])
-def test_what_git_leaves_out_of_archives_is_declared_all_the_same(
-    write: Write, *, remote: bool
-) -> None:
+def test_file_with_export_ignore_is_declared(write: Write, *, remote: bool) -> None:
     files = {"a.yaml": a_config("a"), "x/b.yaml": a_config("b")}
     folder = write(**files, **{".gitattributes": "x/ export-ignore\n"})
     committed(folder)
     assert names(read(f"file://{folder}" if remote else folder, "main")) == ["a", "b"]
 
 
-def test_no_filter_of_a_repository_runs(write: Write, tmp_path: Path) -> None:
+def test_filters_of_a_repository_are_not_run(write: Write, tmp_path: Path) -> None:
     folder = write(
         **{"a.yaml": a_config("a"), ".gitattributes": "*.yaml filter=trap ident eol=crlf"}
     )
@@ -225,25 +223,25 @@ class TestSubmodules:
         git(folder, "commit", "--quiet", "-m", "submodule")
         return folder
 
-    def test_one_that_is_not_read_is_said(self, folder: Path) -> None:
+    def test_submodule_that_is_not_read_is_reported(self, folder: Path) -> None:
         found = read(folder, "main")
         assert names(found) == ["a", "c"]
         [incomplete] = found.incomplete
         assert (incomplete.what, "submodule" in incomplete.why) == ("vendor", True)
 
-    def test_one_that_is_checked_out_is_read(self, folder: Path) -> None:
+    def test_checked_out_submodule_is_read(self, folder: Path) -> None:
         found = read(folder)
         assert (names(found), found.incomplete) == (["a", "c", "b"], ())
 
-    def test_one_that_was_not_checked_out_is_said(self, folder: Path) -> None:
+    def test_submodule_that_is_not_checked_out_is_reported(self, folder: Path) -> None:
         git(folder, "submodule", "--quiet", "deinit", "--force", "vendor")
         assert [each.what for each in read(folder).incomplete] == ["vendor"]
 
-    def test_one_elsewhere_is_of_no_concern(self, folder: Path) -> None:
+    def test_submodule_outside_of_the_path_is_ignored(self, folder: Path) -> None:
         assert read(folder, "main", "apps").incomplete == ()
 
 
-def test_a_link_to_a_folder_elsewhere_is_said(write: Write, tmp_path: Path) -> None:
+def test_link_to_a_folder_elsewhere_is_reported(write: Write, tmp_path: Path) -> None:
     folder = write(**{"a.yaml": a_config("a"), "apps/b.yaml": a_config("b")})
     (tmp_path / "real").mkdir()
     (tmp_path / "real/c.yaml").write_text(a_config("c"))
@@ -264,7 +262,7 @@ def test_a_link_to_a_folder_elsewhere_is_said(write: Write, tmp_path: Path) -> N
         (".", "--output=/tmp/x", "no revision"),
     ],
 )
-def test_what_is_no_repository_is_said(
+def test_invalid_repository_or_revision_is_reported(
     write: Write, monkeypatch: pytest.MonkeyPatch, place: str, revision: str, says: str
 ) -> None:
     folder = write(**{"a.yaml": a_config("a")})
@@ -288,11 +286,11 @@ def test_what_is_no_repository_is_said(
         ("git@git.example.com:shop@main", "git@git.example.com:shop", "main"),
     ],
 )
-def test_an_address_names_a_place_and_a_revision(text: str, place: str, revision: str) -> None:
+def test_address_has_a_location_and_a_revision(text: str, place: str, revision: str) -> None:
     assert parse_address(text) == Address(place, revision)
 
 
-def test_a_folder_may_have_an_at_in_its_name(tmp_path: Path) -> None:
+def test_folder_name_can_contain_an_at_sign(tmp_path: Path) -> None:
     folder = tmp_path / "shop@home"
     folder.mkdir()
     assert parse_address(str(folder)) == Address(str(folder), "")
@@ -305,7 +303,7 @@ def test_a_folder_may_have_an_at_in_its_name(tmp_path: Path) -> None:
         ("Chart.yaml", "helm is not installed"),
     ],
 )
-def test_a_program_that_is_missing_is_named(
+def test_missing_program_is_reported_by_name(
     write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, says: str
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
@@ -313,7 +311,7 @@ def test_a_program_that_is_missing_is_named(
         read(write(**{file: ""}))
 
 
-def test_an_overlay_inside_a_folder_that_cannot_be_built_costs_only_itself(
+def test_overlay_that_cannot_be_built_does_not_affect_others(
     write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = write(**{"a.yaml": a_config("a"), "overlay/kustomization.yaml": ""})

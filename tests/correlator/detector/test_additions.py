@@ -1,4 +1,4 @@
-"""What somebody added that Git does not declare, told by who holds the field."""
+"""Fields that Git does not declare are additions, depending on their managers."""
 
 import json
 from typing import Any
@@ -21,64 +21,64 @@ def added(declared: Object, live: Object, *held: str, manager: str = "kubectl-ed
     return set(fields(declared, owned(live, an_entry(manager, *held))))
 
 
-def test_a_variable() -> None:
+def test_added_variable_is_an_addition() -> None:
     live = a_container(env=[{"name": "DEBUG", "value": "1"}])
     assert added(a_container(), live, f"{APP}/env[name=DEBUG]", f"{APP}/env[name=DEBUG]/value") == {
         f"{APP}/env[name=DEBUG]"
     }
 
 
-def test_a_label() -> None:
+def test_added_label_is_an_addition() -> None:
     live = an_object(labels={"team": "x"})
     assert added(an_object(), live, "/metadata/labels/team") == {"/metadata/labels/team"}
 
 
-def test_the_marks_of_break_glass_are_nobody_s_drift() -> None:
+def test_annotations_of_break_glass_are_no_additions() -> None:
     outcome = "breakglass.glasswarden.io/outcome"
     live = an_object(annotations={outcome: "backported"})
     held = f"/metadata/annotations/{outcome.replace('/', '~1')}"
     assert added(an_object(), live, held, manager="kubectl-glasswarden") == set()
 
 
-def test_a_container() -> None:
+def test_added_container_is_an_addition() -> None:
     live = a_deployment({"name": "app"}, {"name": "debug", "image": "shell"})
     held = "/spec/template/spec/containers[name=debug]"
     assert added(a_container(), live, held, f"{held}/image") == {held}
 
 
-def test_a_field_below_what_is_declared() -> None:
+def test_added_field_below_a_declared_one_is_an_addition() -> None:
     declared = a_container(securityContext={"runAsUser": 1})
     live = a_container(securityContext={"runAsUser": 1, "privileged": True})
     path = f"{APP}/securityContext/privileged"
     assert added(declared, live, path) == {path}
 
 
-def test_a_member_of_a_set() -> None:
+def test_added_member_of_a_set_is_an_addition() -> None:
     declared = an_object(metadata={"finalizers": ["a"]})
     live = an_object(metadata={"finalizers": ["a", "b"]})
     assert added(declared, live, "/metadata/finalizers[=b]") == {"/metadata/finalizers[=b]"}
 
 
-def test_an_entry_of_a_map_that_is_held_as_a_whole() -> None:
+def test_added_entry_of_an_atomic_map_is_an_addition() -> None:
     declared = an_object("v1/Service", spec={"selector": {"app": "web"}})
     live = an_object("v1/Service", spec={"selector": {"app": "web", "canary": "yes"}})
     assert added(declared, live, "/spec/selector") == {"/spec/selector/canary"}
 
 
-def test_a_field_inside_a_list_that_is_held_as_a_whole() -> None:
+def test_added_field_inside_an_atomic_list_is_an_addition() -> None:
     declared = a_custom_object(spec={"routes": [{"to": "a"}]})
     live = a_custom_object(spec={"routes": [{"to": "a", "weight": 5}]})
     assert added(declared, live, "/spec/routes") == {"/spec/routes[0]/weight"}
 
 
-def test_a_port_whose_protocol_was_filled_in_is_declared() -> None:
+def test_port_with_a_defaulted_protocol_is_no_addition() -> None:
     declared = an_object("v1/Service", spec={"ports": [{"port": 80}]})
     live = an_object("v1/Service", spec={"ports": [{"port": 80, "protocol": "TCP"}]})
     item = "/spec/ports[port=80,protocol=TCP]"
     assert added(declared, live, item, f"{item}/protocol") == set()
 
 
-def test_the_same_port_by_another_protocol_is_not() -> None:
+def test_port_with_another_protocol_is_an_addition() -> None:
     declared = an_object("v1/Service", spec={"ports": [{"port": 53}]})
     ports = [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]
     item = "/spec/ports[port=53,protocol=UDP]"
@@ -93,12 +93,12 @@ NOTHING = [
 
 
 @pytest.mark.parametrize("manager", NOTHING)
-def test_what_is_not_added_by_somebody_else(manager: str) -> None:
+def test_annotation_of_the_owner_or_kubernetes_is_no_addition(manager: str) -> None:
     live = an_object(annotations={"x": "y"})
     assert added(an_object(), live, "/metadata/annotations/x", manager=manager) == set()
 
 
-def test_what_nobody_holds_is_a_default() -> None:
+def test_field_without_a_manager_is_no_addition() -> None:
     assert fields(a_deployment(), owned(a_deployment(replicas=3))) == {}
 
 
@@ -109,7 +109,7 @@ DEFAULTS = [
 
 
 @pytest.mark.parametrize(("path", "declared", "more"), DEFAULTS)
-def test_what_the_api_server_would_have_filled_in_is_none(
+def test_default_of_the_api_server_is_no_addition(
     path: str, declared: Object, more: Object
 ) -> None:
     pod = {**declared["spec"]["template"]["spec"], **more}
@@ -117,7 +117,7 @@ def test_what_the_api_server_would_have_filled_in_is_none(
     assert added(declared, live, path) == set()
 
 
-def test_the_same_word_elsewhere_is_an_addition() -> None:
+def test_default_value_in_another_field_is_an_addition() -> None:
     """An init container that restarts is a sidecar."""
     declared = an_object(spec={"template": {"spec": {"initContainers": [{"name": "a"}]}}})
     live = an_object(
@@ -127,14 +127,14 @@ def test_the_same_word_elsewhere_is_an_addition() -> None:
     assert added(declared, live, path) == {path}
 
 
-def test_replicas_that_a_person_set_and_git_leaves_open() -> None:
+def test_replicas_set_by_a_person_and_undeclared_are_an_addition() -> None:
     live = owned(
         a_deployment(replicas=7), an_entry("kubectl", "/spec/replicas", subresource="scale")
     )
     assert fields(a_deployment(), live) == {"/spec/replicas": (None, 7)}
 
 
-def test_a_container_that_nobody_holds_was_injected() -> None:
+def test_injected_container_without_a_manager_is_an_addition() -> None:
     live = owned(
         a_deployment({"name": "app"}, {"name": "proxy"}), an_entry("kustomize-controller", APP)
     )
@@ -143,7 +143,7 @@ def test_a_container_that_nobody_holds_was_injected() -> None:
     assert one.managers == ()
 
 
-def test_where_nobody_owns_the_object_whoever_deployed_it_counts_as_owner() -> None:
+def test_deployer_of_an_object_without_an_engine_counts_as_owner() -> None:
     live = an_object(labels={"team": "x", "by": "hand"})
     held = managed_by(
         live,
@@ -153,7 +153,7 @@ def test_where_nobody_owns_the_object_whoever_deployed_it_counts_as_owner() -> N
     assert set(fields(an_object(), held)) == {"/metadata/labels/by"}
 
 
-def test_the_finding_says_who_holds_the_field_and_since_when() -> None:
+def test_finding_has_manager_and_time_of_the_field() -> None:
     live = owned(
         a_container(image="web:2"),
         an_entry("kubectl-set", f"{APP}/image", time="2026-03-01T12:00:00Z"),
@@ -166,12 +166,12 @@ def test_the_finding_says_who_holds_the_field_and_since_when() -> None:
     assert (one.owner.app, one.revision, one.origin) == ("shop", "abc123", "web.yaml:1")
 
 
-def test_an_object_that_is_being_deleted_is_found() -> None:
+def test_deletion_timestamp_is_an_addition() -> None:
     live = an_object(metadata={"deletionTimestamp": "2026-03-01T12:00:00Z"})
     assert set(fields(an_object(), live)) == {"/metadata/deletionTimestamp"}
 
 
-def test_an_empty_selector_selects_everything_and_is_an_addition() -> None:
+def test_empty_selector_is_an_addition() -> None:
     kind = "networking.k8s.io/v1/NetworkPolicy"
     narrow = {"podSelector": {"matchLabels": {"app": "web"}}}
     declared = an_object(kind, spec={"ingress": [{"from": [narrow]}]})
@@ -179,7 +179,7 @@ def test_an_empty_selector_selects_everything_and_is_an_addition() -> None:
     assert added(declared, live, "/spec/ingress") == {"/spec/ingress[0]/from[0]/namespaceSelector"}
 
 
-def test_what_the_owner_applied_and_git_no_longer_declares_is_left_over() -> None:
+def test_field_applied_by_the_owner_and_no_longer_declared_is_left_over() -> None:
     live = owned(
         a_deployment(minReadySeconds=5),
         an_entry("kustomize-controller", "/spec/minReadySeconds", operation="Apply"),
@@ -189,7 +189,7 @@ def test_what_the_owner_applied_and_git_no_longer_declares_is_left_over() -> Non
     assert one.managers == ("kustomize-controller",)
 
 
-def test_what_the_owner_filled_in_by_an_update_is_not() -> None:
+def test_field_defaulted_by_an_update_of_the_owner_is_not_left_over() -> None:
     """An update holds what the API server filled in, too."""
     live = owned(
         a_deployment(minReadySeconds=5), an_entry("kustomize-controller", "/spec/minReadySeconds")
@@ -214,14 +214,14 @@ PULL = f"{APP}/imagePullPolicy"
         ("r/web:1", "Never", True),
     ],
 )
-def test_how_images_are_pulled_by_default_is_told_by_their_tag(
+def test_default_pull_policy_depends_on_the_image_tag(
     image: str, policy: str, *, is_addition: bool
 ) -> None:
     declared, live = a_container(image=image), a_container(image=image, imagePullPolicy=policy)
     assert added(declared, live, PULL) == ({PULL} if is_addition else set())
 
 
-def test_the_default_of_another_kind_is_none() -> None:
+def test_default_of_another_kind_is_an_addition() -> None:
     kind = "apps/v1/DaemonSet"
     live = an_object(kind, spec={"type": "ClusterIP"})
     assert added(an_object(kind), live, "/spec/type") == {"/spec/type"}
@@ -235,7 +235,7 @@ def applied(manager: str, operation: str, live: Object, *held: str) -> set[str]:
     return set(fields(a_container(), managed_by(noted, entry)))
 
 
-def test_what_somebody_applied_beside_git_is_found_where_nobody_owns_the_object() -> None:
+def test_field_applied_to_an_object_without_an_owner_is_found() -> None:
     live = a_container(env=[{"name": "DEBUG", "value": "1"}])
     live["spec"]["minReadySeconds"] = 7
     held = (f"{APP}/env[name=DEBUG]", f"{APP}/env[name=DEBUG]/value", "/spec/minReadySeconds")
@@ -244,7 +244,7 @@ def test_what_somebody_applied_beside_git_is_found_where_nobody_owns_the_object(
     assert applied("kubectl", "Apply", live, *held) == found
 
 
-def test_what_was_filled_in_for_them_is_not() -> None:
+def test_field_defaulted_for_the_deployer_is_no_addition() -> None:
     live = a_container()
     later = {**live, "spec": {**live["spec"], "unknownToUs": "a default"}}
     note = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(live)}
@@ -260,12 +260,12 @@ def left_over(**labels: str) -> set[str]:
     return set(fields(an_object(), owned(an_object(labels=labels), entry)))
 
 
-def test_a_label_that_git_has_dropped_is_left_over() -> None:
+def test_label_no_longer_declared_is_left_over() -> None:
     assert left_over(team="x") == {"/metadata/labels/team"}
 
 
 @pytest.mark.parametrize(
     "key", ["app.kubernetes.io/managed-by", "kustomize.toolkit.fluxcd.io/checksum", *FLUX]
 )
-def test_an_engines_own_marks_are_not(key: str) -> None:
+def test_marks_of_an_engine_are_not_left_over(key: str) -> None:
     assert left_over(**{key: "x"}) == set()

@@ -106,7 +106,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(("declared", "live"), SAME)
-def test_no_difference(declared: Object, live: Object) -> None:
+def test_equivalent_values_are_no_difference(declared: Object, live: Object) -> None:
     assert fields(declared, live) == {}
 
 
@@ -202,25 +202,27 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("declared", "live", "expected"), DIFFERENT)
-def test_a_difference(declared: Object, live: Object, expected: dict[str, object]) -> None:
+def test_different_values_are_a_difference(
+    declared: Object, live: Object, expected: dict[str, object]
+) -> None:
     assert fields(declared, live) == expected
 
 
-def test_the_merge_keys_of_a_custom_resource_come_from_managed_fields() -> None:
+def test_merge_keys_of_a_custom_resource_are_read_from_managed_fields() -> None:
     declared = a_custom_object(spec={"rules": [{"id": "a", "x": 1}, {"id": "b", "x": 2}]})
     live = a_custom_object(spec={"rules": [{"id": "b", "x": 3}, {"id": "a", "x": 1}]})
     held = managed_by(live, an_entry("applier", "/spec/rules[id=b]/x", operation="Apply"))
     assert fields(declared, held) == {"/spec/rules[id=b]/x": (2, 3)}
 
 
-def test_an_empty_value_that_the_api_server_filled_in_is_no_difference() -> None:
+def test_empty_value_defaulted_by_the_api_server_is_no_difference() -> None:
     declared = a_container(imagePullPolicy="")
     live = a_container(imagePullPolicy="IfNotPresent")
     applied = an_entry("applier", f"{APP}/imagePullPolicy", operation="Apply")
     assert fields(declared, managed_by(live, applied)) == {}
 
 
-def test_an_empty_value_that_git_moved_on_to_is_one() -> None:
+def test_empty_value_newly_declared_is_a_difference() -> None:
     """The owner still holds what it applied before."""
     live = managed_by(
         a_deployment(paused=True), an_entry("applier", "/spec/paused", operation="Apply")
@@ -228,13 +230,13 @@ def test_an_empty_value_that_git_moved_on_to_is_one() -> None:
     assert fields(a_deployment(paused=False), live) == {"/spec/paused": (False, True)}
 
 
-def test_the_same_written_by_a_person_is_one() -> None:
+def test_empty_value_overwritten_by_a_person_is_a_difference() -> None:
     declared = a_deployment(paused=False)
     live = managed_by(a_deployment(paused=True), an_entry("kubectl-edit", "/spec/paused"))
     assert fields(declared, live) == {"/spec/paused": (False, True)}
 
 
-def test_cost_does_not_grow_faster_than_the_object() -> None:
+def test_comparison_cost_grows_linearly_with_the_object() -> None:
     """Ten thousand variables take as long, each, as a few."""
     variables = [{"name": f"V{index}", "value": "x"} for index in range(10_000)]
     changed = [*variables[:-1], {"name": "V9999", "value": "y"}]

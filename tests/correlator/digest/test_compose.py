@@ -19,7 +19,7 @@ from tests.correlator.digest.builders import (
 )
 
 
-def test_it_counts_what_was_written_and_compares_with_the_week_before() -> None:
+def test_digest_counts_writes_and_compares_with_the_previous_week() -> None:
     review = the_review()
     assert review.writes == Count(now=4, before=1)
     assert review.refused == Count(now=1, before=0)
@@ -28,11 +28,11 @@ def test_it_counts_what_was_written_and_compares_with_the_week_before() -> None:
     assert review.episodes == Count(now=3, before=1)
 
 
-def test_asking_for_a_grant_is_no_write() -> None:
+def test_request_for_a_grant_is_no_write() -> None:
     assert len([each for each in week() if not each.changes]) == 1
 
 
-def test_a_field_that_is_changed_again_and_again_is_named() -> None:
+def test_recurring_change_of_a_field_is_listed() -> None:
     [replicas] = the_review().repeated
     assert (replicas.subject, replicas.path) == ("Deployment shop/web", REPLICAS)
     assert (replicas.times, replicas.refused, replicas.came_back) == (2, 1, 3)
@@ -40,7 +40,7 @@ def test_a_field_that_is_changed_again_and_again_is_named() -> None:
     assert replicas.tickets == ("INC-42",)
 
 
-def test_drift_that_came_back_is_named_though_nobody_was_recorded() -> None:
+def test_recurring_drift_without_records_is_listed() -> None:
     episodes = [an_episode(5, name="api"), an_episode(9, name="api"), an_episode(7, name="once")]
     review = compose_review(PERIOD, [], seen(episodes=episodes), NOW)
     assert [(each.subject, each.times, each.came_back) for each in review.repeated] == [
@@ -48,7 +48,7 @@ def test_drift_that_came_back_is_named_though_nobody_was_recorded() -> None:
     ]
 
 
-def test_applications_come_with_their_team_and_their_drift() -> None:
+def test_applications_are_listed_with_team_and_drift() -> None:
     shop, billing = the_review().applications
     assert (shop.name, shop.team, shop.writes, shop.refused) == (
         "shop",
@@ -60,13 +60,13 @@ def test_applications_come_with_their_team_and_their_drift() -> None:
     assert (billing.name, billing.team, billing.drifted) == ("billing", "payments", 0)
 
 
-def test_an_overdue_grant_names_what_is_still_live() -> None:
+def test_overdue_grant_lists_changes_that_are_still_live() -> None:
     [owed] = the_review().overdue
     assert (owed.grantee, owed.ticket) == ("responder", "INC-42")
     assert owed.fields == (REPLICAS, "/spec/paused")
 
 
-def test_what_is_ignored_is_no_drift_and_rules_that_cover_nothing_come_first() -> None:
+def test_ignored_drift_is_not_counted_and_unused_rules_are_first() -> None:
     drift = the_review().drift
     assert drift is not None
     assert drift.fields == 3
@@ -75,7 +75,7 @@ def test_what_is_ignored_is_no_drift_and_rules_that_cover_nothing_come_first() -
     assert [each.path for each in drift.unexplained] == ["/spec/paused"]
 
 
-def test_what_nobody_looked_at_is_not_called_none() -> None:
+def test_source_that_was_not_inspected_is_not_reported_as_empty() -> None:
     review = the_review(findings=None, episodes=None)
     assert review.drift is None
     assert review.episodes is None
@@ -83,7 +83,7 @@ def test_what_nobody_looked_at_is_not_called_none() -> None:
     assert {each.drifted for each in review.applications} == {None}
 
 
-def test_labels_name_a_team_where_the_service_named_none() -> None:
+def test_team_is_taken_from_labels_without_a_configured_team() -> None:
     teams = {each.name: each.team for each in the_review().applications}
     assert teams == {"shop": "storefront", "billing": "payments"}
 
@@ -102,11 +102,11 @@ def labelled(**labels: str) -> Object:
         ),
     ],
 )
-def test_a_team_is_read_from_labels(objects: list[Object], teams: dict[str, str]) -> None:
+def test_team_is_read_from_labels(objects: list[Object], teams: dict[str, str]) -> None:
     assert teams_of([("shop", each) for each in objects]) == teams
 
 
-def test_a_rule_is_as_old_as_the_write_that_holds_it() -> None:
+def test_age_of_a_rule_is_the_time_of_its_oldest_write() -> None:
     fields: dict[str, Any] = {"f:spec": {"f:ignoreDifferences": {}}}
     entries = [
         {"manager": "argocd", "operation": "Update", "time": time, "fieldsV1": fields}

@@ -23,7 +23,7 @@ RENDERERS: dict[str, Callable[[Review], str]] = {
 
 
 @pytest.mark.parametrize("name", RENDERERS)
-def test_a_review_reads_as_it_did(name: str) -> None:
+def test_digest_matches_its_golden_file(name: str) -> None:
     """GLASSWARDEN_RENEW=1 writes the golden files anew."""
     text = RENDERERS[name](the_review())
     if os.environ.get("GLASSWARDEN_RENEW") == "1":
@@ -31,14 +31,14 @@ def test_a_review_reads_as_it_did(name: str) -> None:
     assert text == (GOLDEN / name).read_text()
 
 
-def test_html_shows_anybody_s_text_and_runs_nothing() -> None:
+def test_html_escapes_hostile_text() -> None:
     page = render_page(a_hostile_review())
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "\x1b" not in page
 
 
-def test_markdown_shows_it_as_text_and_keeps_its_columns() -> None:
+def test_markdown_escapes_hostile_text_and_keeps_its_columns() -> None:
     text = render_markdown(a_hostile_review())
     assert "\x1b" not in text
     assert not re.search(r"(?<!\\)<script", text)
@@ -47,16 +47,16 @@ def test_markdown_shows_it_as_text_and_keeps_its_columns() -> None:
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
 
 
-def test_a_terminal_gets_no_escapes() -> None:
+def test_text_for_a_terminal_has_no_control_characters() -> None:
     assert all(line.isprintable() for line in render_text(a_hostile_review()).splitlines())
 
 
-def test_json_keeps_it_whole() -> None:
+def test_json_keeps_hostile_text_unchanged() -> None:
     repeated = json.loads(render_json(a_hostile_review()))["repeated"]
     assert [HOSTILE] in [each["actors"] for each in repeated]
 
 
-def test_what_was_not_looked_at_is_said() -> None:
+def test_source_that_was_not_inspected_is_reported() -> None:
     text = render_text(the_review(findings=None, episodes=None))
     assert "Today's drift was not checked." in text
     assert "No drift" not in text

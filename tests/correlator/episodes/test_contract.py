@@ -42,7 +42,7 @@ def pass_(history: History, term: Term, now: datetime, *seen: ObservedFinding) -
     history.store(term, changes, now)
 
 
-def test_what_is_first_seen_is_open(history: History, term: Term) -> None:
+def test_first_sighting_opens_an_episode(history: History, term: Term) -> None:
     pass_(history, term, TIME, a_sighting())
     [episode] = history.open(CLUSTER)
     assert episode.last == a_sighting()
@@ -50,14 +50,14 @@ def test_what_is_first_seen_is_open(history: History, term: Term) -> None:
     assert episode.cluster == CLUSTER
 
 
-def test_every_part_of_a_sighting_comes_back(history: History, term: Term) -> None:
+def test_every_field_of_a_sighting_is_stored(history: History, term: Term) -> None:
     whole = ObservedFinding(**{name: f"{name} ü" for name in ObservedFinding.__slots__})
     pass_(history, term, TIME, whole)
     [episode] = history.open(CLUSTER)
     assert episode.last == whole
 
 
-def test_what_is_seen_again_is_the_same_episode(history: History, term: Term) -> None:
+def test_repeated_sighting_continues_the_episode(history: History, term: Term) -> None:
     pass_(history, term, TIME, a_sighting())
     pass_(history, term, TIME + MINUTE, a_sighting())
     [episode] = history.open(CLUSTER)
@@ -65,9 +65,7 @@ def test_what_is_seen_again_is_the_same_episode(history: History, term: Term) ->
     assert episode.changes == 0
 
 
-def test_a_value_that_changes_is_the_same_episode_with_both_values(
-    history: History, term: Term
-) -> None:
+def test_changed_value_continues_the_episode_with_both_values(history: History, term: Term) -> None:
     pass_(history, term, TIME, a_sighting(live="5"))
     pass_(history, term, TIME + MINUTE, a_sighting(live="7"))
     [episode] = history.open(CLUSTER)
@@ -76,9 +74,7 @@ def test_a_value_that_changes_is_the_same_episode_with_both_values(
     assert [tuple(each) for each in history.values(episode.id)] == values
 
 
-def test_a_cause_that_is_found_later_is_no_change_of_the_value(
-    history: History, term: Term
-) -> None:
+def test_cause_found_later_does_not_count_as_a_changed_value(history: History, term: Term) -> None:
     pass_(history, term, TIME, a_sighting(state="unexplained"))
     pass_(history, term, TIME + MINUTE, a_sighting(state="explained", actor="developer"))
     [episode] = history.open(CLUSTER)
@@ -86,7 +82,7 @@ def test_a_cause_that_is_found_later_is_no_change_of_the_value(
     assert len(history.values(episode.id)) == 1
 
 
-def test_what_is_no_longer_seen_is_gone(history: History, term: Term) -> None:
+def test_missing_sighting_closes_the_episode(history: History, term: Term) -> None:
     pass_(history, term, TIME, a_sighting())
     pass_(history, term, TIME + MINUTE)
     assert history.open(CLUSTER) == []
@@ -94,7 +90,7 @@ def test_what_is_no_longer_seen_is_gone(history: History, term: Term) -> None:
     assert (episode.last_seen, episode.gone) == (TIME, TIME + MINUTE)
 
 
-def test_what_comes_back_is_another_episode(history: History, term: Term) -> None:
+def test_recurring_finding_opens_another_episode(history: History, term: Term) -> None:
     for minute, seen in enumerate([[a_sighting()], [], [a_sighting()]]):
         pass_(history, term, TIME + minute * MINUTE, *seen)
     gone, back = history.episodes(TIME)
@@ -102,12 +98,12 @@ def test_what_comes_back_is_another_episode(history: History, term: Term) -> Non
     assert back.first_seen == TIME + 2 * MINUTE
 
 
-def test_a_pass_that_sees_nothing_stores_nothing(history: History, term: Term) -> None:
+def test_pass_without_sightings_stores_nothing(history: History, term: Term) -> None:
     history.store(term, Changes(), TIME)
     assert history.episodes(TIME) == []
 
 
-def test_episodes_are_asked_for_by_when_they_were_open(history: History, term: Term) -> None:
+def test_episodes_are_queried_by_the_time_they_were_open(history: History, term: Term) -> None:
     pass_(history, term, TIME, a_sighting(name="short"), a_sighting(name="long"))
     pass_(history, term, TIME + MINUTE, a_sighting(name="long"))
 
@@ -119,7 +115,7 @@ def test_episodes_are_asked_for_by_when_they_were_open(history: History, term: T
     assert names(TIME + 2 * MINUTE) == ["long"]
 
 
-def test_clusters_do_not_see_each_other(history: History, term: Term) -> None:
+def test_episodes_of_clusters_are_separate(history: History, term: Term) -> None:
     other = history.lead("other", "one", TIME)
     pass_(history, term, TIME, a_sighting())
     pass_(history, other, TIME)
@@ -129,7 +125,7 @@ def test_clusters_do_not_see_each_other(history: History, term: Term) -> None:
     assert len(history.episodes(TIME)) == 1
 
 
-def test_whoever_leads_next_deposes_who_led(
+def test_new_leader_deposes_the_previous_one(
     history: History, term: Term, opener: Callable[[], History]
 ) -> None:
     other = opener()
@@ -143,7 +139,7 @@ def test_whoever_leads_next_deposes_who_led(
     assert len(history.open(CLUSTER)) == 1
 
 
-def test_what_is_long_gone_is_forgotten_with_its_values(history: History, term: Term) -> None:
+def test_old_closed_episode_is_deleted_with_its_values(history: History, term: Term) -> None:
     pass_(history, term, TIME, a_sighting(name="old"))
     pass_(history, term, TIME + MINUTE, a_sighting(name="recent"))
     [old, _] = history.episodes(TIME)
@@ -153,7 +149,7 @@ def test_what_is_long_gone_is_forgotten_with_its_values(history: History, term: 
     assert history.values(old.id) == []
 
 
-def test_of_too_many_the_oldest_are_forgotten(history: History, term: Term) -> None:
+def test_oldest_closed_episodes_beyond_the_limit_are_deleted(history: History, term: Term) -> None:
     def seen(names: Sequence[str], minutes: int) -> None:
         pass_(history, term, TIME + minutes * MINUTE, *(a_sighting(name=name) for name in names))
 
@@ -165,7 +161,7 @@ def test_of_too_many_the_oldest_are_forgotten(history: History, term: Term) -> N
     assert [each.last.name for each in history.episodes(TIME)] == ["c", "open"]
 
 
-def test_a_value_that_flaps_does_not_fill_the_database(history: History, term: Term) -> None:
+def test_stored_values_of_a_flapping_field_are_limited(history: History, term: Term) -> None:
     for number in range(MOST_VALUES + 3):
         pass_(history, term, TIME + number * MINUTE, a_sighting(live=str(number)))
     [episode] = history.open(CLUSTER)

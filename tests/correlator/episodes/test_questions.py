@@ -4,7 +4,7 @@ from correlator.episodes.episode import Day, EpisodeFilter, find_repeated, trend
 from tests.correlator.episodes.builders import DAY, MINUTE, TIME, an_episode
 
 
-def test_episodes_by_application_class_and_state() -> None:
+def test_episodes_are_filtered_by_application_class_and_state() -> None:
     one = an_episode(app="shop", class_="orphan", state="unexplained")
     other = an_episode(app="blog", class_="orphan", state="explained")
     assert EpisodeFilter().select([one, other]) == [one, other]
@@ -13,7 +13,7 @@ def test_episodes_by_application_class_and_state() -> None:
     assert EpisodeFilter(class_="runtime-metadata").select([one, other]) == []
 
 
-def test_a_field_that_drifts_again_and_again() -> None:
+def test_recurring_drift_of_a_field_is_counted() -> None:
     often = [an_episode(n, TIME + n * MINUTE, uid=f"u-{n}") for n in range(3)]
     twice = [an_episode(n, field="/spec/paused") for n in (4, 5)]
     once = an_episode(6, name="other")
@@ -23,7 +23,7 @@ def test_a_field_that_drifts_again_and_again() -> None:
     assert [*find_repeated([once, *twice, *often], times=3).values()] == [often]
 
 
-def test_the_trend_by_day() -> None:
+def test_trend_has_episodes_by_day() -> None:
     episodes = [
         an_episode(1, TIME - DAY),
         an_episode(2, TIME, gone=TIME + MINUTE),

@@ -1,4 +1,4 @@
-"""What is owed is looked at again and again; what is settled, once."""
+"""An open follow-up is inspected repeatedly, a settled one once."""
 
 from correlator.grants import FollowUps, State
 from correlator.still_live import Answer, FieldState
@@ -13,7 +13,7 @@ OTHER = (
 
 
 class Cluster:
-    """Tells what became of changes, and notes what it was asked about."""
+    """Returns the state of changes, and records what it was asked about."""
 
     def __init__(self) -> None:
         self.live = {"g1": Answer.YES, "g2": Answer.YES}
@@ -29,13 +29,13 @@ class Cluster:
         return {grant.id: grant.state_at(at(minute)) for grant in grants}
 
 
-def test_nobody_looks_while_a_grant_is_open() -> None:
+def test_open_grant_is_not_inspected() -> None:
     cluster = Cluster()
     assert set(cluster.states(FollowUps(), 5).values()) == {State.OPEN}
     assert cluster.asked == []
 
 
-def test_what_has_ended_is_looked_at_until_it_is_settled() -> None:
+def test_ended_grant_is_inspected_until_it_is_settled() -> None:
     cluster, owed = Cluster(), FollowUps()
     assert cluster.states(owed, 31) == {"g1": State.OVERDUE, "g2": State.OVERDUE}
     cluster.live["g1"] = Answer.NO
@@ -45,7 +45,7 @@ def test_what_has_ended_is_looked_at_until_it_is_settled() -> None:
     assert cluster.asked == ["g2"]
 
 
-def test_what_could_not_be_looked_at_is_tried_again() -> None:
+def test_failed_inspection_of_a_grant_is_retried() -> None:
     cluster, owed = Cluster(), FollowUps()
     cluster.live = {"g1": Answer.UNKNOWN, "g2": Answer.NO}
     assert cluster.states(owed, 31) == {"g1": State.UNCHECKED, "g2": State.SETTLED}

@@ -1,4 +1,4 @@
-"""How many grants stand how, and what is told of those whose time ran out."""
+"""Grants are counted by state, and an event is published for each that expired."""
 
 from datetime import timedelta
 
@@ -31,7 +31,7 @@ def a_grant(id_: str = "g1", *, minutes: float = 30, closed: bool = False) -> Gr
     return grant
 
 
-def test_each_state_is_counted_and_none_is_left_out() -> None:
+def test_grants_are_counted_by_every_state() -> None:
     grants = [a_grant("g1"), a_grant("g2"), a_grant("g3", minutes=90)]
     assert count_by_state(grants, END) == {
         State.OPEN: 1,
@@ -42,18 +42,18 @@ def test_each_state_is_counted_and_none_is_left_out() -> None:
     assert count_by_state([], END) == dict.fromkeys(State, 0)
 
 
-def test_an_end_is_told_when_it_has_come_and_not_long_after() -> None:
+def test_expiry_is_published_only_shortly_after_the_end() -> None:
     grant = a_grant()
     assert find_expired([grant], END - timedelta(seconds=1)) == []
     assert find_expired([grant], END) == [grant]
     assert find_expired([grant], END + RECENT) == []
 
 
-def test_who_ended_a_grant_has_told_it_already() -> None:
+def test_closed_grant_has_no_expiry_event() -> None:
     assert find_expired([a_grant(closed=True)], END) == []
 
 
-def test_it_says_whose_grant_it_was_and_what_was_changed() -> None:
+def test_expiry_event_has_grantee_and_changed_fields() -> None:
     event = expiry_event_of(a_grant())
     assert event.note == (
         "The grant of responder for INC-42 is over: Git decides again."
@@ -62,12 +62,12 @@ def test_it_says_whose_grant_it_was_and_what_was_changed() -> None:
     assert (event.regarding.name, event.regarding.uid) == ("web", UID)
 
 
-def test_many_fields_are_counted() -> None:
+def test_expiry_event_counts_fields_beyond_the_limit() -> None:
     uses = [granted(1, "used", f"/spec/f{number}") for number in range(9)]
     [grant] = grants_of([STORY[0], *uses], lambda _attempt, _change: FieldState())
     assert expiry_event_of(grant).note.endswith("/spec/f5 and 3 more.")
 
 
-def test_one_grant_always_makes_the_same_event() -> None:
+def test_name_of_the_expiry_event_depends_only_on_the_grant() -> None:
     assert expiry_name_of(a_grant()) == expiry_name_of(a_grant()) == "web.g1.expired"
     assert expiry_name_of(a_grant()) != expiry_name_of(a_grant("g2"))

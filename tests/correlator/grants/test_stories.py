@@ -26,7 +26,7 @@ def told(attempts: list[Attempt]) -> list[str]:
     return [f"{each.grant} {each.grant_act}" for each in attempts]
 
 
-def test_a_grant_is_told_from_its_beginning(
+def test_grant_is_read_from_its_first_record(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grants, "PAGE", 1)
@@ -37,7 +37,7 @@ def test_a_grant_is_told_from_its_beginning(
     assert told(grant_attempts_since(ledger, at(5), "another")) == []
 
 
-def test_of_a_write_that_was_tried_again_the_last_grant_counts(ledger: Ledger) -> None:
+def test_last_grant_of_a_retried_write_applies(ledger: Ledger) -> None:
     tries = [
         granted(number / 60, "issued", "/spec/replicas", grant=grant, fingerprint="f")
         for number, grant in enumerate(["phantom", "stored"])
@@ -46,7 +46,7 @@ def test_of_a_write_that_was_tried_again_the_last_grant_counts(ledger: Ledger) -
     assert told(grant_attempts_since(ledger, at(0))) == ["stored issued", "stored used"]
 
 
-def test_an_issue_and_a_closing_soon_after_are_two_writes(ledger: Ledger) -> None:
+def test_issue_and_close_within_the_retry_window_are_two_writes(ledger: Ledger) -> None:
     soon = [
         granted(number / 60, act, fingerprint="f")
         for number, act in enumerate(["issued", "closed"])

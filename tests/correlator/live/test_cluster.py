@@ -1,4 +1,4 @@
-"""`live.cluster`: what a server behind an API group may answer with, told of a server that does.
+"""`live.cluster`: answers that a server behind an API group may give, from a test server.
 
 The real API server's answers are for `tests/cluster`; these are those of others.
 """
@@ -32,7 +32,7 @@ SERVED = {"items": [{"metadata": {}, "versions": [{"version": "v1", "resources":
 
 
 class Server:
-    """Answers as it is told to, by the path."""
+    """Gives the configured answer for each path."""
 
     def __init__(self, **answers: Any) -> None:  # noqa: ANN401 - any JSON value
         told = {
@@ -57,7 +57,7 @@ def a_list(*names: str, namespace: str = "prod") -> Object:
     return {"metadata": {"resourceVersion": "7"}, "items": items}
 
 
-def test_a_list_is_its_objects() -> None:
+def test_list_is_read_as_its_objects() -> None:
     asked = live(api__v1__configmaps=a_list("a", "b"))
     found = list(asked.objects(CONFIG, frozenset()))
     assert [(each["kind"], each["metadata"]["name"]) for each in found] == [
@@ -79,20 +79,20 @@ NO_LISTS = [
 
 
 @pytest.mark.parametrize("answer", NO_LISTS)
-def test_what_is_no_list_costs_its_kind(answer: object) -> None:
+def test_invalid_list_makes_its_kind_incomplete(answer: object) -> None:
     with pytest.raises(KindUnavailable, match="what is served is no list"):
         list(live(api__v1__configmaps=answer).objects(CONFIG, frozenset()))
 
 
 @pytest.mark.parametrize("answer", [b"<html>", b"[" * 5000 + b"]" * 5000], ids=["HTML", "abyss"])
-def test_what_is_no_object_costs_that_object(answer: bytes) -> None:
+def test_invalid_object_does_not_affect_others(answer: bytes) -> None:
     asked = live(api__v1__namespaces__prod__configmaps__a=answer)
     with pytest.raises(KindUnavailable, match="no object"):
         asked.one(Ref("", "v1", "ConfigMap", "prod", "a"))
 
 
 @pytest.mark.parametrize("answer", [b"<html>", {"items": [1]}, {"items": [{"versions": [{}]}]}])
-def test_what_does_not_tell_the_kinds_is_said(answer: object) -> None:
+def test_invalid_discovery_document_is_reported(answer: object) -> None:
     with pytest.raises(ApiServerError, match="does not tell"):
         live(apis=answer)
 
@@ -110,7 +110,7 @@ class TestRightsByNamespace:
         scan.run()
         return scan.result(scan.scene(Scene(DEFAULT, NOW)))
 
-    def test_a_namespace_that_may_not_be_listed_costs_itself(self) -> None:
+    def test_forbidden_namespace_does_not_affect_others(self) -> None:
         result = self.scanned(
             "abc",
             api__v1__namespaces__a__configmaps=Forbidden("no"),
@@ -122,18 +122,18 @@ class TestRightsByNamespace:
             ("ConfigMap (v1) in a", Hidden.ANY)
         ]
 
-    def test_orphans_may_be_in_namespaces_that_nobody_declares_in(self) -> None:
+    def test_orphans_are_incomplete_with_rights_by_namespace(self) -> None:
         result = self.scanned("b", api__v1__namespaces__b__configmaps=a_list("x", namespace="b"))
         assert [(each.what, each.hides) for each in result.incomplete if "(v1)" in each.what] == [
             ("orphans of ConfigMap (v1)", Hidden.ORPHANS)
         ]
 
-    def test_where_none_may_be_the_kind_is_lost(self) -> None:
+    def test_kind_forbidden_in_every_namespace_is_incomplete(self) -> None:
         result = self.scanned("a", api__v1__namespaces__a__configmaps=Forbidden("no"))
         assert result.incomplete == (Incomplete("ConfigMap (v1)", "no right to list it"),)
 
 
-def test_a_kind_of_many_is_told_of_before_it_is_done() -> None:
+def test_progress_is_reported_within_a_large_kind() -> None:
     names = [str(number) for number in range(PROGRESS_EVERY + 1)]
     declared = Declared(an_object("v1/ConfigMap", name="1"), "a.yaml:1")
     told: list[Progress] = []

@@ -34,12 +34,14 @@ def a_manifest(namespace: str = "", version: str = "v1") -> Object:
         pytest.param(a_manifest(), "other", False, id="applied to another"),
     ],
 )
-def test_what_git_declares(manifest: Object, home: str, *, found: bool) -> None:
+def test_declared_object_is_found_by_its_reference(
+    manifest: Object, home: str, *, found: bool
+) -> None:
     lookup = lookup_in(Manifests((Declared(manifest, "web.yaml"),)), home)
     assert lookup(WEB) == (manifest if found else None)
 
 
-def test_a_folder_is_read_when_asked_and_again_when_it_changed(tmp_path: Path) -> None:
+def test_folder_is_read_again_after_a_change(tmp_path: Path) -> None:
     followed = FollowedGit(parse_address(str(tmp_path)), home="shop")
     assert followed(WEB) is None
     (tmp_path / "web.json").write_text(json.dumps(a_manifest()))
@@ -48,14 +50,14 @@ def test_a_folder_is_read_when_asked_and_again_when_it_changed(tmp_path: Path) -
     assert followed(WEB) == a_manifest()
 
 
-def test_a_cluster_wide_object_is_declared_whatever_namespace_the_others_are_in() -> None:
+def test_cluster_scoped_object_is_found_despite_a_home_namespace() -> None:
     role: Object = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
     role["metadata"] = {"name": "reader"}
     lookup = lookup_in(Manifests((Declared(role, "role.yaml"),)), "shop")
     assert lookup(Ref("rbac.authorization.k8s.io", "v1", "ClusterRole", "", "reader")) == role
 
 
-def test_what_was_rendered_for_a_scan_is_not_rendered_again(tmp_path: Path) -> None:
+def test_manifests_rendered_for_a_scan_are_reused(tmp_path: Path) -> None:
     followed, file = FollowedGit(parse_address(str(tmp_path)), home="shop"), tmp_path / "web.json"
     file.write_text(json.dumps(a_manifest()))
     assert [each.manifest for each in followed.read().objects] == [a_manifest()]
@@ -66,7 +68,7 @@ def test_what_was_rendered_for_a_scan_is_not_rendered_again(tmp_path: Path) -> N
     assert followed(WEB) == a_manifest()
 
 
-def test_a_repository_that_cannot_be_read_is_not_known(tmp_path: Path) -> None:
+def test_declaration_in_an_unreadable_repository_is_unknown(tmp_path: Path) -> None:
     with pytest.raises(NotKnown):
         FollowedGit(parse_address(str(tmp_path / "nowhere")))(WEB)
 
@@ -96,13 +98,13 @@ def looking(answer: Object | ApiServerError) -> tuple[LiveObjects, Server]:
     return LiveObjects(server), server  # type: ignore[arg-type]  # as far as it is used here
 
 
-def test_an_object_is_read_once() -> None:
+def test_live_object_is_read_once() -> None:
     live, server = looking(a_manifest("shop"))
     assert live(WEB) == live(WEB) == a_manifest("shop")
     assert server.asked == ["/apis/apps/v1/namespaces/shop/deployments/web"]
 
 
-def test_one_that_is_gone_is_known_to_be() -> None:
+def test_deleted_object_is_known_to_be_absent() -> None:
     assert looking(NotFound("gone"))[0](WEB) is None
 
 
@@ -113,6 +115,6 @@ def test_one_that_is_gone_is_known_to_be() -> None:
         pytest.param({}, Ref("example.com", "v1", "Widget", "shop", "web"), id="no such kind"),
     ],
 )
-def test_what_cannot_be_read_is_not_known(answer: Object | ApiServerError, ref: Ref) -> None:
+def test_unreadable_object_is_unknown(answer: Object | ApiServerError, ref: Ref) -> None:
     with pytest.raises(NotKnown):
         looking(answer)[0](ref)

@@ -1,4 +1,4 @@
-"""A real HTTP server that takes messages, fails or hangs as it is told."""
+"""A real HTTP server that takes messages, fails or hangs as configured."""
 
 import threading
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Receiver:
-    """A receiver that answers as it is told, in order; then with 200."""
+    """A receiver that gives the configured answers in order; then 200."""
 
     url: str = ""
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The file is checked strictly, and a mistake is said with its line and column."""
+"""The file is checked strictly, and a mistake is reported with its line and column."""
 
 import pytest
 
@@ -38,13 +38,13 @@ from tests.correlator.notify.builders import HEAD, TARGETS
         pytest.param("- 1", "not YAML", id="not a mapping"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(text: str, complaint: str) -> None:
+def test_mistake_is_reported_with_its_location(text: str, complaint: str) -> None:
     with pytest.raises(NotificationsInvalid) as caught:
         parse_notifications(HEAD + text)
     assert complaint in str(caught.value)
 
 
-def test_a_whole_file_is_read() -> None:
+def test_complete_file_is_parsed() -> None:
     text = """
 window: 1m
 routes:
@@ -58,6 +58,6 @@ silences:
     assert [route.targets for route in document.routes] == [("storefront",), ("platform",)]
 
 
-def test_a_local_receiver_may_be_reached_in_the_clear() -> None:
+def test_loopback_receiver_can_use_http() -> None:
     document = parse_notifications(f"{HEAD}targets: [{{name: a, url: 'http://127.0.0.1:1/'}}]")
     assert [target.url for target in document.targets] == ["http://127.0.0.1:1/"]

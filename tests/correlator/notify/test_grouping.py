@@ -1,4 +1,4 @@
-"""One message per ticket or application in a window; refused writes are told now and then."""
+"""One message per ticket or application in a window; denied writes are sent periodically."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ def gathered(*events: Event) -> Groups:
     return groups
 
 
-def test_events_of_one_ticket_are_one_message() -> None:
+def test_events_of_one_ticket_are_grouped_into_one_message() -> None:
     events = [
         an_event(id=str(number), kind=Kind.GRANT_USED, ticket="INC-42", application=f"app-{number}")
         for number in range(3)
@@ -35,12 +35,12 @@ def test_events_of_one_ticket_are_one_message() -> None:
     assert told(groups, 31) == []
 
 
-def test_without_a_ticket_applications_are_told_apart() -> None:
+def test_events_without_a_ticket_are_grouped_by_application() -> None:
     groups = gathered(an_event(id="1"), an_event(id="2", application="pay"))
     assert [message.about for message in told(groups, 30)] == ["flux-system/shop", "pay"]
 
 
-def test_what_was_told_is_not_told_again() -> None:
+def test_sent_event_is_not_sent_again() -> None:
     groups = gathered(an_event(), an_event())
     [message] = told(groups, 30)
     groups.add(an_event(), "platform", NOW)
@@ -48,7 +48,7 @@ def test_what_was_told_is_not_told_again() -> None:
     assert told(groups, 9999) == []
 
 
-def test_refused_writes_are_told_once_in_a_while_with_their_number() -> None:
+def test_denied_writes_are_sent_periodically_with_their_count() -> None:
     groups = gathered(an_event(id="0"))
     assert len(told(groups, 30)) == 1
     for number in range(1, 50):
@@ -58,7 +58,7 @@ def test_refused_writes_are_told_once_in_a_while_with_their_number() -> None:
     assert (len(message.events), message.more) == (MOST_EVENTS, 49 - MOST_EVENTS)
 
 
-def test_a_grant_is_told_though_refusals_wait() -> None:
+def test_grant_is_sent_while_denials_wait() -> None:
     groups = gathered(an_event(id="0"))
     told(groups, 30)
     groups.add(an_event(id="1"), "platform", NOW + seconds(40))
@@ -66,7 +66,7 @@ def test_a_grant_is_told_though_refusals_wait() -> None:
     assert [len(message.events) for message in told(groups, 80)] == [2]
 
 
-def test_more_groups_than_are_kept_are_told_early() -> None:
+def test_groups_beyond_the_limit_are_sent_early() -> None:
     many = [an_event(id=str(n), application=f"app-{n}") for n in range(MOST_GROUPS + 5)]
     groups = gathered(*many)
     assert len(told(groups, 0)) == 5

@@ -1,4 +1,4 @@
-"""Each look tells what is new since the last one, and nothing of before the first."""
+"""Each poll returns what is new since the last one, and nothing from before the first."""
 
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -42,7 +42,7 @@ class Records:
         return [event.kind for event in events]
 
 
-def test_what_happened_before_is_not_told_but_grants_from_then_still_end(tmp_path: Path) -> None:
+def test_earlier_events_are_not_sent_except_for_the_end_of_earlier_grants(tmp_path: Path) -> None:
     grant = {"verdict": "allow", "grant": "g1", "grantee": "responder", "ticket": "INC-42"}
     with closing(open_ledger(f"sqlite://{tmp_path}/ledger.db")) as ledger:
         records, news = Records(ledger), EventFeed(later(10))
@@ -56,7 +56,7 @@ def test_what_happened_before_is_not_told_but_grants_from_then_still_end(tmp_pat
         assert records.told(news, 25) == []
 
 
-def test_another_clusters_records_are_not_ours(tmp_path: Path) -> None:
+def test_records_of_another_cluster_are_ignored(tmp_path: Path) -> None:
     with closing(open_ledger(f"sqlite://{tmp_path}/ledger.db")) as ledger:
         records, news = Records(ledger), EventFeed(later(0))
         records.write(1, verdict="deny", cluster="elsewhere")
@@ -79,7 +79,7 @@ def configuration(bundle: str = "one", timeout: int = 5) -> dict[str, Any]:
     ],
     ids=["the same", "another authority", "another time-out", "gone"],
 )
-def test_a_configuration_that_somebody_changed_is_told(
+def test_change_of_the_webhook_configuration_is_sent(
     then: dict[str, Any] | None, says: list[str]
 ) -> None:
     news = EventFeed(TIME)
@@ -99,7 +99,7 @@ def test_a_configuration_that_somebody_changed_is_told(
     ],
     ids=["not looked into", "explained", "delegated", "unexplained"],
 )
-def test_only_what_nothing_explains_is_told(link: Link | None, told: int) -> None:
+def test_only_unexplained_drift_is_sent(link: Link | None, told: int) -> None:
     ref = Ref("apps", "v1", "Deployment", "shop", "web", "uid")
     finding = Finding(ref, parse_path("/spec/replicas"), 3, 5, TIME, "git", link=link)
     events = list(events_of_findings([(finding, "storefront")], "prod", TIME))

@@ -1,4 +1,4 @@
-"""Which records and grants are told, and as what."""
+"""Which records and grants become events, and of which kind."""
 
 from datetime import timedelta
 
@@ -31,12 +31,12 @@ GRANT = {
         (GRANT | {"grant_act": "closed"}, None),
     ],
 )
-def test_a_record_is_told_by_what_it_is(fields: dict[str, object], kind: Kind | None) -> None:
+def test_record_becomes_an_event_of_its_type(fields: dict[str, object], kind: Kind | None) -> None:
     event = event_of(an_attempt(**fields))
     assert (event.kind if event else None) is kind
 
 
-def test_the_tries_of_one_write_are_one_event() -> None:
+def test_tries_of_one_write_are_one_event() -> None:
     one, other = an_attempt(verdict="deny"), an_attempt(verdict="deny")
     assert one.id != other.id
     first, second = event_of(one), event_of(other)
@@ -45,7 +45,7 @@ def test_the_tries_of_one_write_are_one_event() -> None:
     assert first.id == second.id
 
 
-def test_no_value_is_told() -> None:
+def test_events_contain_no_values() -> None:
     event = event_of(an_attempt(verdict="deny"))
     assert event is not None
     for change in an_attempt(verdict="deny").changes:
@@ -63,7 +63,7 @@ def test_no_value_is_told() -> None:
     ],
     ids=["open", "ended, reverted", "ended, still live", "ended before"],
 )
-def test_a_grant_is_told_when_it_ends_and_while_it_is_owed(
+def test_grant_becomes_an_event_at_its_end_and_while_overdue(
     minutes: int, live: Answer, kinds: list[Kind]
 ) -> None:
     attempts = [an_attempt(**GRANT | {"grant_act": act}) for act in ("issued", "used")]

@@ -1,4 +1,4 @@
-"""Whatever somebody wrote into a name or a reason is shown as it is, and does nothing."""
+"""Hostile text in a name or a reason is rendered as text, without effect."""
 
 import json
 
@@ -22,12 +22,12 @@ from tests.correlator.notify.builders import an_event
         ("x" * 1000, "x" * (LONGEST - 1) + "…"),
     ],
 )
-def test_texts_are_escaped(text: str, shown: str) -> None:
+def test_texts_are_escaped_in_the_payload(text: str, shown: str) -> None:
     assert escape_slack(text) == shown
 
 
 @given(st.text())
-def test_no_text_can_mention_link_or_break_a_line(text: str) -> None:
+def test_text_cannot_mention_link_or_break_a_line(text: str) -> None:
     event = an_event(says=text, actor=text, subject=text, ticket=text)
     body = render_slack(Message("storefront", text, (event,)))["text"]
     assert body.count("\n") == 1
@@ -35,7 +35,7 @@ def test_no_text_can_mention_link_or_break_a_line(text: str) -> None:
     assert ">" not in body
 
 
-def test_slack_is_told_in_a_line_an_event() -> None:
+def test_slack_payload_has_one_line_per_event() -> None:
     message = Message("storefront", "INC-42", (an_event(ticket="INC-42"),), more=3)
     assert render_slack(message)["text"] == (
         "*INC-42*: 4 events\n"
@@ -45,7 +45,7 @@ def test_slack_is_told_in_a_line_an_event() -> None:
     )
 
 
-def test_programs_are_told_everything() -> None:
+def test_json_payload_has_every_field() -> None:
     message = Message("platform", "shop", (an_event(), an_event(id="2")), more=1)
     payload = json.loads(json.dumps(render_json(message)))
     assert payload["counts"] == {"denied": 2}

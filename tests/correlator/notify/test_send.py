@@ -46,7 +46,7 @@ def a_message(about: str = "INC-42") -> Message:
     return Message("platform", about, (an_event(),))
 
 
-def test_a_message_arrives_as_json(receiver: Receiver) -> None:
+def test_message_is_sent_as_json(receiver: Receiver) -> None:
     told = Told()
     sender = sender_to(receiver, told)
     sender.put(a_message())
@@ -58,14 +58,14 @@ def test_a_message_arrives_as_json(receiver: Receiver) -> None:
     assert told.outcomes == [Outcome.SENT]
 
 
-def test_slack_gets_its_own_form(receiver: Receiver) -> None:
+def test_slack_receiver_gets_a_slack_payload(receiver: Receiver) -> None:
     sender = sender_to(receiver, Told(), format=Format.SLACK)
     sender.put(a_message())
     sender.close()
     assert json.loads(receiver.got[0][1])["text"].startswith("*INC-42*")
 
 
-def test_a_signature_can_be_checked_by_the_receiver(receiver: Receiver, tmp_path: Path) -> None:
+def test_signature_can_be_verified_by_the_receiver(receiver: Receiver, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("between-us\n")
     sender = sender_to(receiver, Told(), secret_file=str(tmp_path / "secret"))
     sender.put(a_message())
@@ -97,7 +97,7 @@ def test_a_signature_can_be_checked_by_the_receiver(receiver: Receiver, tmp_path
         ),
     ],
 )
-def test_what_is_tried_again(
+def test_answer_of_the_receiver_decides_on_a_retry(
     receiver: Receiver, answers: list[tuple[int, dict[str, str]]], outcome: Outcome, tries: int
 ) -> None:
     receiver.answers = [*answers]
@@ -109,7 +109,7 @@ def test_what_is_tried_again(
     assert (told.outcomes, len(receiver.got)) == ([outcome], tries)
 
 
-def test_a_receiver_that_hangs_is_given_up_and_holds_nobody_up(receiver: Receiver) -> None:
+def test_hanging_receiver_times_out_and_delays_no_other(receiver: Receiver) -> None:
     receiver.hang.clear()
     told = Told()
     sender = sender_to(receiver, told)
@@ -122,7 +122,7 @@ def test_a_receiver_that_hangs_is_given_up_and_holds_nobody_up(receiver: Receive
     sender.close()
 
 
-def test_nobody_there(receiver: Receiver) -> None:
+def test_unreachable_receiver_is_given_up(receiver: Receiver) -> None:
     told = Told()
     sender = sender_to(receiver, told, url="http://127.0.0.1:9/secret-path")
     sender.put(a_message())
@@ -131,7 +131,7 @@ def test_nobody_there(receiver: Receiver) -> None:
     assert told.outcomes == [Outcome.GIVEN_UP]
 
 
-def test_from_an_event_to_its_owners_door(receiver: Receiver) -> None:
+def test_event_is_routed_and_sent_to_its_receiver(receiver: Receiver) -> None:
     text = f"""
 window: 1s
 targets: [{{name: storefront, url: '{receiver.url}'}}]
@@ -145,7 +145,7 @@ routes: [{{targets: [storefront], namespaces: [shop]}}]
     assert [event["id"] for event in json.loads(body)["events"]] == ["1"]
 
 
-def test_a_message_that_cannot_be_rendered_holds_nobody_up(
+def test_message_that_cannot_be_rendered_delays_no_other(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread would end with the first error that it does not know, and its target's news."""

@@ -50,7 +50,7 @@ def reported(witness: Witness | None = None, *observed_writes: ObservedWrite) ->
 
 
 class TestWitness:
-    def test_who_posed_and_from_where_in_every_format(self) -> None:
+    def test_impersonator_and_source_address_are_in_every_format(self) -> None:
         report = reported(Witness("outsider", stored=True, source="10.0.0.7", user_agent="kubectl"))
         [write] = report.writes
         assert (write.impersonator, write.address, write.stored) == (
@@ -65,20 +65,20 @@ class TestWitness:
         told = (row["impersonator"], row["address"], row["user_agent"], row["stored"])
         assert told == ("outsider", "10.0.0.7", "kubectl", "yes")
 
-    def test_one_who_did_not_pose_is_not_said_to(self) -> None:
+    def test_write_without_impersonation_has_no_impersonator(self) -> None:
         assert reported(Witness("responder", stored=True)).writes[0].impersonator == ""
 
-    def test_what_was_allowed_and_not_stored_is_said(self) -> None:
+    def test_allowed_write_that_was_not_stored_is_reported(self) -> None:
         report = reported(Witness("responder", stored=False))
         assert "was allowed, but was not stored" in render_markdown(report, "")
 
     @pytest.mark.parametrize("witness", [None, Witness("responder", stored=None)])
-    def test_what_is_not_known_stays_so(self, witness: Witness | None) -> None:
+    def test_unknown_outcome_of_a_write_stays_unknown(self, witness: Witness | None) -> None:
         assert reported(witness).writes[0].stored is Answer.UNKNOWN
 
 
 class TestUnrecorded:
-    def test_it_is_in_every_format(self) -> None:
+    def test_unrecorded_write_is_in_every_format(self) -> None:
         report = reported(None, SEEN)
         what = "lead (impersonated by outsider) from 10.0.0.7 patched it at 2026-03-01T12:02:00Z"
         assert report.unrecorded[0].what.startswith(what)
@@ -91,7 +91,7 @@ class TestUnrecorded:
             " from 2026-03-01 12:01 to 12:02 UTC; 1 of them without a record, by the audit log."
         )
 
-    def test_it_stands_among_what_happened(self) -> None:
+    def test_unrecorded_write_is_in_the_timeline(self) -> None:
         report = reported(None, replace(SEEN, time=at(0.5)))
         lines = render_markdown(report, "").splitlines()
         first, second, *_ = [line for line in lines if line.startswith("- **2026")]
@@ -105,19 +105,19 @@ class TestUnrecorded:
         assert [mark.kind for mark in timeline.marks] == ["past", "allowed"]
         assert [row.name for row in timeline.rows] == ["lead", "responder"]
 
-    def test_a_report_of_nothing_else_does_not_say_that_nothing_was_changed(self) -> None:
+    def test_report_of_unrecorded_writes_only_does_not_claim_that_nothing_changed(self) -> None:
         scope = Scope(actor="lead")
         seen = unrecorded_in([SEEN], report_scope_of(scope, []), "test")
         report = compose_report(scope, [], around(unexplained=(), unrecorded=seen), at(60))
         assert report.summary[0].startswith("lead: 1 write by hand to 1 object, by lead, at ")
         assert timeline_of(report) is not None
 
-    def test_a_reconciler_s_write_is_not_by_hand(self) -> None:
+    def test_unrecorded_write_of_a_reconciler_is_not_by_hand(self) -> None:
         report = reported(None, replace(SEEN, by_controller=True))
         assert "by responder, at" in report.summary[0]
 
     @pytest.mark.parametrize(("unexplained", "count"), [((), 0), (None, 1)])
-    def test_it_is_left_to_do_where_nobody_compared_with_git(
+    def test_unrecorded_write_is_a_follow_up_without_a_comparison_with_git(
         self, unexplained: tuple[Unexplained, ...] | None, count: int
     ) -> None:
         seen = unrecorded_in([SEEN], report_scope_of(INCIDENT, [WRITE]), "test")
@@ -151,13 +151,13 @@ class TestUnrecorded:
         ],
         ids=str,
     )
-    def test_what_belongs_to_a_report(
+    def test_unrecorded_writes_are_selected_by_the_scope_of_the_report(
         self, scope: Scope, differing: dict[str, Any], *, is_in: bool
     ) -> None:
         seen = replace(SEEN, **differing)
         assert bool(unrecorded_in([seen], report_scope_of(scope, [WRITE]), "test")) is is_in
 
-    def test_hostile_names_are_shown_and_not_obeyed(self) -> None:
+    def test_hostile_names_are_escaped(self) -> None:
         hostile = replace(SEEN, actor=HOSTILE, user=HOSTILE, source=HOSTILE, user_agent=HOSTILE)
         report = reported(None, hostile)
         page = render_page(report, "")

@@ -39,7 +39,7 @@ def looked_at(
     return compose_report(Scope(ticket="INC-42"), attempts, beside, at(60))
 
 
-def test_the_summary_says_it_in_five_lines() -> None:
+def test_summary_has_five_lines() -> None:
     assert the_report().summary == (
         "INC-42: 5 writes by hand to 3 objects, by responder, from 2026-03-01 12:01 to 12:05 UTC.",
         "1 attempt denied, by developer.",
@@ -49,11 +49,11 @@ def test_the_summary_says_it_in_five_lines() -> None:
     )
 
 
-def test_the_tries_of_one_write_are_one_write() -> None:
+def test_tries_of_one_write_are_one_write() -> None:
     assert [len(write.records) for write in the_report().writes] == [1, 1, 1, 2, 1, 1, 1]
 
 
-def test_a_field_that_was_set_again_is_judged_by_its_last_write() -> None:
+def test_field_set_twice_is_judged_by_its_last_write() -> None:
     first, *_, last = [
         change
         for write in the_report().admitted
@@ -64,12 +64,12 @@ def test_a_field_that_was_set_again_is_judged_by_its_last_write() -> None:
     assert (first.live, last.live) == (Answer.UNKNOWN, Answer.NO)
 
 
-def test_hidden_values_stay_hidden() -> None:
+def test_hidden_values_are_not_in_the_report() -> None:
     [change] = the_report().writes[4].changes
     assert (change.old_note, change.new_note) == ("(hidden)", "(hidden)")
 
 
-def test_what_is_live_and_not_in_git_is_left_to_do() -> None:
+def test_live_change_missing_from_git_is_a_follow_up() -> None:
     obligation, *_ = the_report().obligations
     assert obligation.path == IMAGE
     assert obligation.why == "overdue: still live, not in Git, and the grant has ended"
@@ -77,7 +77,7 @@ def test_what_is_live_and_not_in_git_is_left_to_do() -> None:
     assert obligation.why == "still live, not in Git; the grant is open"
 
 
-def test_what_git_has_taken_over_is_not() -> None:
+def test_change_merged_into_git_is_no_follow_up() -> None:
     everywhere = FieldState(Answer.YES, Answer.YES)
     report = compose_report(
         Scope(ticket="INC-42"),
@@ -88,13 +88,13 @@ def test_what_git_has_taken_over_is_not() -> None:
     assert report.obligations == ()
 
 
-def test_a_report_about_nothing_says_so() -> None:
+def test_empty_report_states_that_nothing_was_changed() -> None:
     report = compose_report(Scope(ticket="INC-43"), [], around(unexplained=()), at(60))
     assert report.summary[0] == "INC-43: nothing was changed by hand."
     assert report.summary[3] == "No open follow-up is known."
 
 
-def test_what_no_record_explains_is_left_to_do_with_its_values_and_its_reason() -> None:
+def test_unexplained_drift_is_a_follow_up_with_values_and_reason() -> None:
     [unexplained] = the_report().unexplained
     assert (unexplained.declared, unexplained.live) == ("primary", "standby")
     last = the_report().obligations[-1]
@@ -105,8 +105,8 @@ def test_what_no_record_explains_is_left_to_do_with_its_values_and_its_reason() 
     )
 
 
-class TestNeverStored:
-    """A record tells of an attempt: what was let in and not stored takes no word from anybody."""
+class TestWritesNotStored:
+    """A record proves only an attempt: an allowed write that was not stored supersedes nothing."""
 
     FIRST = granted(1, REPLICAS, old=5, new=8)
     SECOND = granted(2, REPLICAS, old=8, new=12)
@@ -118,7 +118,7 @@ class TestNeverStored:
             pytest.param({}, id="by what is live"),
         ],
     )
-    def test_the_write_whose_value_is_live_has_the_last_word(
+    def test_write_of_the_live_value_is_not_superseded_by_one_that_was_not_stored(
         self, witnesses: dict[str, Witness]
     ) -> None:
         report = looked_at(
@@ -129,7 +129,7 @@ class TestNeverStored:
         assert (second.superseded, second.live) == (False, Answer.NO)
         assert [each.path for each in report.obligations] == [REPLICAS]
 
-    def test_one_that_was_stored_keeps_it_whatever_came_after(self) -> None:
+    def test_stored_write_supersedes_the_write_of_the_live_value(self) -> None:
         """Then whoever put the first value back is not on record, and it is not the first."""
         stored = {self.SECOND.id: Witness("responder", stored=True)}
         report = looked_at(self.FIRST, self.SECOND, live=a_live(replicas=8), witnesses=stored)
@@ -140,31 +140,31 @@ class TestWholeObjects:
     DELETED = granted(1, "/", operation="DELETE", changes=())
     CREATED = granted(1, "/", operation="CREATE", changes=(), object_uid="")
 
-    def test_what_was_deleted_and_is_gone_while_git_declares_it(self) -> None:
+    def test_deleted_object_declared_in_git_is_a_follow_up(self) -> None:
         report = looked_at(self.DELETED, git=a_live())
         [obligation] = report.obligations
         assert obligation.path == "/"
         assert obligation.why == "overdue: still deleted, still in Git, and the grant has ended"
         assert obligation.command.endswith("--prune")
 
-    def test_what_was_created_and_git_knows_nothing_of(self) -> None:
+    def test_created_object_missing_from_git_is_a_follow_up(self) -> None:
         report = looked_at(self.CREATED, live=a_live())
         [obligation] = report.obligations
         assert obligation.why == "overdue: still live, not in Git, and the grant has ended"
         assert obligation.command == "kubectl get deployment/web -n shop -o yaml"
 
-    def test_nothing_is_owed_for_what_is_there_again_or_in_git(self) -> None:
+    def test_object_both_live_and_declared_is_no_follow_up(self) -> None:
         assert looked_at(self.DELETED, live=a_live(), git=a_live()).obligations == ()
         assert looked_at(self.CREATED, live=a_live(), git=a_live()).obligations == ()
 
-    def test_a_creation_that_was_taken_back_is_past(self) -> None:
+    def test_creation_that_was_deleted_again_is_superseded(self) -> None:
         deleted = granted(2, "/", operation="DELETE", changes=())
         report = looked_at(self.CREATED, deleted)
         assert [write.changes[0].superseded for write in report.writes] == [True, False]
         assert report.obligations == ()
 
 
-def test_a_command_is_one_command_whatever_things_are_called() -> None:
+def test_suggested_command_quotes_hostile_names() -> None:
     write = wrote(1, REPLICAS, new=8, name="web; reboot", kind="$(id)", namespace="a b")
     report = looked_at(write, live=a_live(replicas=8))
     [obligation] = report.obligations
@@ -172,7 +172,7 @@ def test_a_command_is_one_command_whatever_things_are_called() -> None:
     assert shlex.split(obligation.command) == named
 
 
-def test_a_command_names_the_files_that_were_looked_at() -> None:
+def test_suggested_command_contains_the_compared_files() -> None:
     files = ("--repo", ".", "--path", "deploy")
     report = looked_at(granted(1, REPLICAS, new=8), live=a_live(replicas=8), repository=files)
     [obligation] = report.obligations
@@ -181,17 +181,17 @@ def test_a_command_names_the_files_that_were_looked_at() -> None:
     assert report.obligations[0].command.endswith("--repo DIR --path FOLDER")
 
 
-def test_one_moment_is_no_span() -> None:
+def test_summary_of_one_write_has_one_time() -> None:
     report = looked_at(granted(1, REPLICAS, new=8))
     assert report.summary[0].endswith("by responder, at 2026-03-01 12:01 UTC.")
 
 
-def test_asking_for_a_grant_is_no_write() -> None:
+def test_request_for_a_grant_is_no_write() -> None:
     asked = granted(1, "/", changes=(), grant_act="issued")
     assert looked_at(asked).summary[0] == "INC-42: nothing was changed by hand."
 
 
-def test_the_bounds_of_a_time_are_said() -> None:
+def test_time_bounds_are_in_title_and_summary() -> None:
     scope = Scope(namespace="shop", cluster="prod", since=at(0), until=at(30))
     assert title_of(scope) == (
         "Changes by hand: shop, cluster prod, since 2026-03-01 12:00 UTC,"

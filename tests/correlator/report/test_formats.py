@@ -44,7 +44,7 @@ def rendered(report: Report, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["report.md", "report.html", "report.csv", "report.json"])
-def test_a_report_reads_as_it_did(name: str) -> None:
+def test_report_matches_its_golden_file(name: str) -> None:
     """GLASSWARDEN_RENEW=1 writes the golden files anew."""
     text = IDS.sub("RECORD", rendered(the_report(), name))
     if RENEW:
@@ -57,25 +57,25 @@ def _golden(name: str) -> str:
         return file.read()
 
 
-def test_the_published_schema_is_that_of_the_code() -> None:
+def test_published_schema_matches_the_code() -> None:
     published = Path(__file__).parents[3] / "docs" / "report.schema.json"
     assert json.loads(published.read_text()) == json.loads(json.dumps(report_schema()))
 
 
 class TestHostileText:
-    def test_html_shows_it_and_runs_nothing(self) -> None:
+    def test_html_escapes_hostile_text(self) -> None:
         page = render_page(a_hostile_report(), HOSTILE)
         assert "<script" not in page
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
         assert "\x1b" not in page
 
-    def test_markdown_shows_it_as_text(self) -> None:
+    def test_markdown_escapes_hostile_text(self) -> None:
         text = render_markdown(a_hostile_report(), HOSTILE)
         assert "\x1b" not in text
         outside_code = re.sub(r"(`+).*?\1", "", text)
         assert not re.search(r"(?<!\\)<script", outside_code)
 
-    def test_markdown_tables_keep_their_columns(self) -> None:
+    def test_markdown_tables_keep_their_columns_with_hostile_text(self) -> None:
         lines = render_markdown(a_hostile_report(), "x").splitlines()
         rows = [line for line in lines if line.startswith("| ")]
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {10}
@@ -84,7 +84,7 @@ class TestHostileText:
         ("text", "shown"),
         [("1. it", r"1\. it"), ("12) it", r"12\) it"), ("- it", r"\- it"), ("1.5", r"1\.5")],
     )
-    def test_markdown_makes_no_list_of_it(self, text: str, shown: str) -> None:
+    def test_markdown_makes_no_list_of_hostile_text(self, text: str, shown: str) -> None:
         assert escape_markdown(text) == shown
 
     @pytest.mark.parametrize(
@@ -97,14 +97,18 @@ class TestHostileText:
             ("a & b", r"a \& b"),
         ],
     )
-    def test_markdown_calls_nobody_and_links_nowhere(self, text: str, shown: str) -> None:
+    def test_markdown_has_no_mentions_and_no_links_from_hostile_text(
+        self, text: str, shown: str
+    ) -> None:
         assert escape_markdown(text) == shown
 
     @pytest.mark.parametrize(
         ("text", "shown", "in_table"),
         [("a|b", "`a|b`", r"`a\|b`"), ("", "", ""), ("`", "`` ` ``", "`` ` ``")],
     )
-    def test_code_shows_what_was_written(self, text: str, shown: str, in_table: str) -> None:
+    def test_markdown_code_shows_hostile_text_verbatim(
+        self, text: str, shown: str, in_table: str
+    ) -> None:
         assert (render_code(text), render_code_cell(text)) == (shown, in_table)
 
     @pytest.mark.parametrize(
@@ -116,21 +120,21 @@ class TestHostileText:
             ("a; b=1", "a; b=1"),
         ],
     )
-    def test_csv_has_no_formula_in_any_cell_it_may_be_cut_into(self, text: str, shown: str) -> None:
+    def test_csv_cell_has_no_formula_after_any_separator(self, text: str, shown: str) -> None:
         assert escape_cell(text) == shown
 
-    def test_csv_has_no_formula(self) -> None:
+    def test_csv_has_no_formula_from_hostile_text(self) -> None:
         rows = list(csv.reader(io.StringIO(render_csv(a_hostile_report()))))
         assert {len(row) for row in rows} == {len(COLUMNS)}
         assert not [cell for row in rows for cell in row if cell[:1] in set("=+-@\t\r")]
 
-    def test_json_keeps_it_whole(self) -> None:
+    def test_json_keeps_hostile_text_unchanged(self) -> None:
         [write] = json.loads(render_json(a_hostile_report()))["writes"]
         assert write["actor"] == HOSTILE
         assert write["changes"][0]["new"] == HOSTILE
 
 
-def test_breaking_the_glass_is_told_as_that() -> None:
+def test_use_of_break_glass_is_named() -> None:
     told = render_markdown(the_report(), TITLE)
     assert "responder: used break-glass on Deployment shop/web (breakglass). INC-42" in told
     issued = granted(1, "/spec/replicas", new=8, grant_act="issued", inferred_verb="scale")
@@ -138,7 +142,7 @@ def test_breaking_the_glass_is_told_as_that() -> None:
     assert "responder: used break-glass on Deployment shop/web, with scale (breakglass)" in told
 
 
-def test_the_tables_say_with_what_and_under_what_right() -> None:
+def test_tables_have_manager_and_grant_of_each_write() -> None:
     for text in (render_markdown(the_report(), TITLE), render_page(the_report(), TITLE)):
         assert "INC-42, grant g1" in text
     refused = render_markdown(the_report(), TITLE).partition("## Denied")[2]
@@ -148,7 +152,7 @@ def test_the_tables_say_with_what_and_under_what_right() -> None:
     )
 
 
-def test_what_is_unexplained_is_told_with_its_values() -> None:
+def test_unexplained_drift_is_rendered_with_its_values() -> None:
     assert '`/data/mode`, `"primary"` → `"standby"`: no record' in (
         render_markdown(the_report(), TITLE)
     )
@@ -159,7 +163,7 @@ def test_what_is_unexplained_is_told_with_its_values() -> None:
     assert (row["before"], row["after"]) == ('"primary"', '"standby"')
 
 
-def test_several_clusters_are_told_apart() -> None:
+def test_objects_of_several_clusters_have_their_cluster() -> None:
     attempts = [granted(1, IMAGE, new="web:2"), granted(2, IMAGE, new="web:2", cluster="other")]
     report = compose_report(Scope(ticket="INC-42"), attempts, around(), at(60))
     for text in (render_markdown(report, TITLE), render_page(report, TITLE)):
@@ -176,7 +180,7 @@ def test_several_clusters_are_told_apart() -> None:
         pytest.param([878.0, 878.0], [856.0, 878.0], id="at the end"),
     ],
 )
-def test_marks_are_moved_apart_by_no_more_than_needed(
+def test_overlapping_marks_are_moved_apart_minimally(
     places: list[float], moved: list[float]
 ) -> None:
     assert spread_apart(places) == moved

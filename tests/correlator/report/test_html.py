@@ -55,7 +55,7 @@ def written(report: Report, folder: Path) -> Path:
     return path
 
 
-def test_it_asks_nobody_and_complains_of_nothing(browser: Browser, file: Path) -> None:
+def test_page_makes_no_requests_and_logs_no_errors(browser: Browser, file: Path) -> None:
     for scheme in SCHEMES:
         with opened(browser, file, scheme=scheme) as seen:
             assert seen.requests == [file.as_uri()]
@@ -63,7 +63,7 @@ def test_it_asks_nobody_and_complains_of_nothing(browser: Browser, file: Path) -
 
 
 @pytest.mark.parametrize("width", [PHONE, 768, 1600])
-def test_nobody_has_to_scroll_sideways(browser: Browser, file: Path, width: int) -> None:
+def test_page_needs_no_horizontal_scrolling(browser: Browser, file: Path, width: int) -> None:
     with opened(browser, file, width=width) as seen:
         assert seen.ask("document.documentElement.scrollWidth") <= width
 
@@ -75,13 +75,13 @@ SPILLED = """
 """
 
 
-def test_nothing_spills_out_of_its_place(browser: Browser, file: Path) -> None:
+def test_page_has_no_overflowing_text(browser: Browser, file: Path) -> None:
     for width in (PHONE, A4_WIDTH):
         with opened(browser, file, width=width) as seen:
             assert seen.ask(SPILLED) == []
 
 
-def test_it_prints_on_few_pages_and_cuts_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_page_prints_on_few_sheets_without_cut_text(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, written(the_report(), tmp_path), scheme="dark") as seen:
         paper = seen.page.pdf(format="A4")
         assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 3
@@ -110,9 +110,7 @@ COLOURS = """
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_text_stands_out_from_its_ground(
-    browser: Browser, tmp_path: Path, scheme: Scheme
-) -> None:
+def test_every_text_has_readable_contrast(browser: Browser, tmp_path: Path, scheme: Scheme) -> None:
     with opened(browser, written(the_report(), tmp_path), scheme=scheme) as seen:
         found = seen.ask(COLOURS)
     assert len(found) > 50
@@ -134,7 +132,7 @@ def contrast(ink: str, ground: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_a_screen_reader_finds_its_way(browser: Browser, file: Path) -> None:
+def test_page_is_usable_with_a_screen_reader(browser: Browser, file: Path) -> None:
     with opened(browser, file) as seen:
         levels = seen.ask("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
         assert levels == [1] + [2] * (len(levels) - 1)
@@ -147,7 +145,7 @@ def test_a_screen_reader_finds_its_way(browser: Browser, file: Path) -> None:
         assert seen.ask("document.querySelectorAll('th:not([scope])').length") == 0
 
 
-def test_the_timeline_tells_in_words_what_it_draws(browser: Browser, file: Path) -> None:
+def test_timeline_has_a_text_alternative(browser: Browser, file: Path) -> None:
     with opened(browser, file) as seen:
         marks = seen.ask("document.querySelectorAll('svg .mark').length")
         assert marks == seen.page.locator(".events > li").count() > 0
@@ -156,7 +154,7 @@ def test_the_timeline_tells_in_words_what_it_draws(browser: Browser, file: Path)
         assert seen.page.locator(f"svg > #{name}").text_content()
 
 
-def test_marks_of_one_moment_do_not_hide_each_other(browser: Browser, tmp_path: Path) -> None:
+def test_timeline_marks_of_one_moment_do_not_overlap(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, written(the_report(), tmp_path)) as seen:
         boxes = seen.ask(
             "[...document.querySelectorAll('svg .mark')].map(m => m.getBoundingClientRect())"
@@ -167,7 +165,7 @@ def test_marks_of_one_moment_do_not_hide_each_other(browser: Browser, tmp_path: 
         assert all(left[1] <= right[0] + 1 for left, right in pairwise(ordered))
 
 
-def test_hostile_text_is_shown_and_does_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_text_is_rendered_as_text(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, written(a_hostile_report(), tmp_path)) as seen:
         assert seen.ask("document.scripts.length") == 0
         assert seen.ask("document.images.length") == 0

@@ -33,7 +33,7 @@ def a_finding(
 
 @dataclass
 class Told:
-    """A source that says what it is told to; nothing but its failure while it is broken."""
+    """A source that returns the configured findings; only its failure while it is broken."""
 
     name: str = "shop"
     team: str = ""

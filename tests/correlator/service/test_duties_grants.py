@@ -74,7 +74,7 @@ class Stage:
         self._git.write_text(json.dumps(web | {"spec": {"replicas": replicas}}))
 
     def passes(self, now: datetime) -> dict[str, float]:
-        """Do the duty at *now*; return how many grants are shown to stand how, but for zeros."""
+        """Do the duty at *now*; return the metric of each state that is not zero."""
         term = Term(STORY[0].cluster, 1)
         self.duty(Passed(now, term, DEFAULT, (), Changes(), ()))
         families = metrics.REGISTRY.collect()

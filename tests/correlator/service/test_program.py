@@ -38,7 +38,7 @@ def shop() -> Told:
 
 
 class Done:
-    """A duty that remembers, and fails while it is told to."""
+    """A duty that records its calls, and fails while configured to."""
 
     def __init__(self) -> None:
         self.passes: list[Passed] = []

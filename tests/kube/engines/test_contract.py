@@ -129,29 +129,29 @@ def steering(engine: Engine, **fields: Any) -> list[Object]:  # noqa: ANN401 - a
 class TestIdentity:
     """Names, marks and kinds are the engine's alone."""
 
-    def test_no_name_and_no_kind_belongs_to_two(self) -> None:
+    def test_names_and_kinds_of_engines_are_unique(self) -> None:
         assert len(BY_NAME) == len(ENGINES)
         kinds = [(group, kind) for e in ENGINES for group in e.kinds for kind in e.kinds[group]]
         assert len(set(kinds)) == len(kinds)
 
     @every_engine
-    def test_a_name_can_be_a_key_of_the_policy_file(self, engine: Engine) -> None:
+    def test_name_of_the_engine_is_a_valid_key_of_the_policy_file(self, engine: Engine) -> None:
         assert re.fullmatch("[a-z][a-z0-9]*", engine.name)
         assert engine.title
         assert set(engine.signs) <= set(engine.marks)
 
     @every_engine
-    def test_its_mark_makes_an_object_its_own(self, engine: Engine) -> None:
+    def test_object_with_the_mark_belongs_to_the_engine(self, engine: Engine) -> None:
         owner = owner_of(example_of(engine), policy_for(engine).engines)
         assert owner is not None
         assert owner.engine == engine.name
 
     @every_engine
-    def test_without_its_marks_an_object_is_nobodys(self, engine: Engine) -> None:
+    def test_object_without_the_mark_has_no_owner(self, engine: Engine) -> None:
         assert owner_of(without_marks(engine), policy_for(engine).engines) is None
 
     @every_engine
-    def test_its_own_kinds_are_its_reconcilers(self, engine: Engine) -> None:
+    def test_kinds_of_the_engine_are_its_reconcilers(self, engine: Engine) -> None:
         for obj in steering(engine):
             group = obj["apiVersion"].rpartition("/")[0]
             found = reconciler_of(Ref(group, "v1", obj["kind"], "prod", "web"))
@@ -162,24 +162,24 @@ class TestGuard:
     """Who may write to what the engine owns."""
 
     @every_engine
-    def test_a_direct_write_is_denied_in_its_name(self, engine: Engine) -> None:
+    def test_denial_of_a_direct_write_names_the_engine(self, engine: Engine) -> None:
         found = edited(engine)
         decision = found.decision
         assert (decision.verdict, decision.clause) == (Verdict.DENY, Clause.GUARD)
         assert f"is managed by {engine.title}" in render_denial(decision, found.case)
 
     @every_engine
-    def test_its_controller_is_trusted(self, engine: Engine) -> None:
+    def test_controller_of_the_engine_is_trusted(self, engine: Engine) -> None:
         if engine.controllers:
             assert edited(engine, a_controller_of(engine)).decision.clause is Clause.CONTROLLER
 
     @every_engine
-    def test_the_removal_of_its_marks_is_denied(self, engine: Engine) -> None:
+    def test_removal_of_the_mark_is_denied(self, engine: Engine) -> None:
         decision = answered(engine, example_of(engine), without_marks(engine)).decision
         assert (decision.verdict, decision.clause) == (Verdict.DENY, Clause.MARKS)
 
     @every_engine
-    def test_a_write_to_what_steers_it_is_not_noise(self, engine: Engine) -> None:
+    def test_write_to_a_steering_object_is_not_noise(self, engine: Engine) -> None:
         for old in steering(engine, spec={"suspend": False}):
             found = answered(engine, old, old | {"spec": {"suspend": True}})
             assert found.decision.clause is Clause.GUARD
@@ -188,7 +188,7 @@ class TestGuard:
             )
 
     @every_engine
-    def test_nor_are_its_switches(self, engine: Engine) -> None:
+    def test_write_to_a_switch_is_not_noise(self, engine: Engine) -> None:
         for old in steering(engine):
             for key in engine.switches:
                 new = copy.deepcopy(old)
@@ -201,33 +201,33 @@ class TestPolicyFile:
     """What a policy can say about the engine."""
 
     @every_engine
-    def test_it_can_be_disabled(self, engine: Engine) -> None:
+    def test_engine_can_be_disabled(self, engine: Engine) -> None:
         policy = a_policy(f"engines: {{{engine.name}: {{enabled: false}}}}")
         assert engine.name not in policy.engine_names
         assert owner_of(example_of(engine), policy.engines) is None
 
     @every_engine
-    def test_it_can_have_other_controllers(self, engine: Engine) -> None:
+    def test_engine_can_have_other_controllers(self, engine: Engine) -> None:
         policy = a_policy(f"engines: {{{engine.name}: {{controllers: [deployer]}}}}")
         assert "deployer" in policy.controllers[engine.name]
 
     @every_engine
-    def test_a_mode_can_be_about_it(self, engine: Engine) -> None:
+    def test_mode_can_select_the_engine(self, engine: Engine) -> None:
         policy = policy_for(engine, f"modes: [{{mode: audit, engines: [{engine.name}]}}]")
         old, new = (example_of(engine, spec={"replicas": count}) for count in (3, 5))
         assert explain_review(update(old, new), policy, None).mode == "audit"
 
     @every_engine
-    def test_the_schema_names_it(self, engine: Engine) -> None:
+    def test_schema_contains_the_engine(self, engine: Engine) -> None:
         assert engine.name in document_schema()["$defs"]["Engines"]["properties"]
 
     @every_engine
-    def test_a_marker_cannot_take_its_name(self, engine: Engine) -> None:
+    def test_marker_cannot_have_the_name_of_the_engine(self, engine: Engine) -> None:
         with pytest.raises(Exception, match="is an engine that is known already"):
             a_policy(f"markers: [{{name: {engine.name}, label: x, controllers: [y]}}]")
 
     @every_engine
-    def test_the_explanation_names_it(self, engine: Engine, tmp_path: Path) -> None:
+    def test_explanation_names_the_engine(self, engine: Engine, tmp_path: Path) -> None:
         review, policy = tmp_path / "review.json", tmp_path / "policy.yaml"
         old, new = (example_of(engine, spec={"replicas": count}) for count in (3, 5))
         review.write_bytes(update(old, new))
@@ -244,10 +244,10 @@ def texts(policy: Policy, configuration: dict[str, Any]) -> str:
 
 
 class TestRegistration:
-    """What the API server is told, in its own expressions."""
+    """What the API server evaluates, in its own expressions."""
 
     @every_engine
-    def test_the_webhooks_are_asked_about_its_objects(self, engine: Engine) -> None:
+    def test_webhooks_select_objects_of_the_engine(self, engine: Engine) -> None:
         policy = policy_for(engine)
         for made in (validating_configuration, mutating_configuration):
             asked = texts(policy, made(policy, ENDPOINT))
@@ -256,16 +256,14 @@ class TestRegistration:
             assert all(user in asked for user in engine.controllers if "*" not in user)
 
     @every_engine
-    def test_the_controllers_are_asked_about_its_marks_and_switches(self, engine: Engine) -> None:
+    def test_writes_of_controllers_to_marks_and_switches_are_reviewed(self, engine: Engine) -> None:
         policy = policy_for(engine)
         asked = texts(policy, validating_configuration(policy, ENDPOINT))
         assert all(f"'{mark.key}'" in asked for mark in engine.marks)
         assert all(f"'{switch}'" in asked for switch in engine.switches)
 
     @every_engine
-    def test_the_fallback_policy_has_its_claim_or_leaves_it_to_the_webhook(
-        self, engine: Engine
-    ) -> None:
+    def test_fallback_policy_contains_the_claim_of_the_engine_if_any(self, engine: Engine) -> None:
         [rules, _] = new_fallback_policy(policy_for(engine))
         variables = {each["name"]: each["expression"] for each in rules["spec"]["variables"]}
         if engine.cel_claims is None:
@@ -305,13 +303,15 @@ class TestSetup:
     """The engine is found in a cluster, and the proposed policy serves it."""
 
     @every_engine
-    def test_its_kinds_give_it_away(self, engine: Engine) -> None:
+    def test_engine_is_detected_by_its_kinds(self, engine: Engine) -> None:
         found = surveyed(engine)
         assert found.engines == ((engine.name,) if engine.kinds else ())
         parse_document(propose(found))
 
     @every_engine
-    def test_its_objects_are_counted_and_its_managers_are_known(self, engine: Engine) -> None:
+    def test_objects_of_the_engine_are_counted_and_its_managers_are_known(
+        self, engine: Engine
+    ) -> None:
         if not engine.options().enabled:
             return
         obj = example_of(engine)
@@ -330,20 +330,22 @@ class TestDrift:
     """What the detector makes of the engine's writes."""
 
     @every_engine
-    def test_its_field_managers_are_the_owners(self, engine: Engine) -> None:
+    def test_field_managers_of_the_engine_are_owners(self, engine: Engine) -> None:
         owner = owner_of(example_of(engine), policy_for(engine).engines)
         known = managers_for(owner, policy_for(engine))
         assert engine.drift.field_managers
         assert all(map(known.applies, engine.drift.field_managers))
 
     @every_engine
-    def test_it_has_a_usual_one_for_each_kind_of_owner(self, engine: Engine) -> None:
+    def test_engine_has_a_default_field_manager_for_each_kind_of_owner(
+        self, engine: Engine
+    ) -> None:
         for kind, manager in engine.drift.appliers.items():
             assert applier_of(Owner(engine.name, "shop", None, kind)) == manager
             assert manager in engine.drift.field_managers
 
     @every_engine
-    def test_its_marks_are_no_additions(self, engine: Engine) -> None:
+    def test_marks_of_the_engine_are_no_additions(self, engine: Engine) -> None:
         policy = policy_for(engine)
         for mark in engine.marks:
             assert is_engines_own(mark.path, policy.mark_keys)
@@ -353,7 +355,7 @@ class TestDrift:
 
 
 @pytest.mark.parametrize("name", [e.name for e in ENGINES if e.git_location and e.name != "acme"])
-def test_the_webhook_may_read_where_git_is_named(name: str) -> None:
+def test_webhook_role_can_read_the_sources_of_the_engine(name: str) -> None:
     engine = BY_NAME[name]
     documents = yaml.safe_load_all((ROOT / "manifests/base/rbac-webhook.yaml").read_text())
     [role] = [each for each in documents if each["kind"] == "ClusterRole"]
@@ -361,7 +363,7 @@ def test_the_webhook_may_read_where_git_is_named(name: str) -> None:
     assert not readable.isdisjoint(engine.kinds), f"a rule for {', '.join(engine.kinds)}"
 
 
-def test_a_new_engine_takes_one_module_and_one_entry(tmp_path: Path) -> None:
+def test_new_engine_takes_one_module_and_one_entry(tmp_path: Path) -> None:
     for package in ("glasswarden", "webhook", "correlator", "certs", "tests"):
         ignored = shutil.ignore_patterns("__pycache__", "golden", "programs", "recorded")
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)

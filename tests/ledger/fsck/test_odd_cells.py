@@ -18,13 +18,15 @@ ODD = "\udcff"
 """How a byte reads that is no UTF-8."""
 
 
-class TestInSqlite:
+class TestSqlite:
     @pytest.fixture
     def address(self, sqlite_address: str) -> str:
         return sqlite_address
 
     @pytest.mark.parametrize("column", ["actor", "cluster", "ticket", "type", "signature"])
-    def test_a_text_that_is_none(self, ledger: Ledger, intruder: Intruder, column: str) -> None:
+    def test_invalid_utf8_in_a_column_is_a_column_mismatch(
+        self, ledger: Ledger, intruder: Intruder, column: str
+    ) -> None:
         one, _ = two_chains(ledger)
         intruder.run(f"UPDATE record SET {column} = CAST(x'ff' AS TEXT) {PLACE}")  # noqa: S608
         assert found_in(ledger) == [
@@ -33,7 +35,7 @@ class TestInSqlite:
 
     @pytest.mark.parametrize("suffix", ["char(0)", "char(0) || 'more'", "' '", "char(31)"])
     @pytest.mark.parametrize("column", ["actor", "app", "ticket", "grant_act"])
-    def test_a_text_that_goes_on(
+    def test_text_with_a_suffix_is_a_column_mismatch(
         self, ledger: Ledger, intruder: Intruder, column: str, suffix: str
     ) -> None:
         one, _ = two_chains(ledger)
@@ -43,7 +45,7 @@ class TestInSqlite:
         ]
 
     @pytest.mark.parametrize("name", ["x" * 900, "a\0b"], ids=["too long", "with a zero"])
-    def test_a_text_that_is_not_indexed_as_it_is(
+    def test_unshortened_text_in_an_indexed_column_is_a_column_mismatch(
         self, ledger: Ledger, intruder: Intruder, name: str
     ) -> None:
         """The record says exactly this, but it is asked for in another form."""
@@ -55,7 +57,9 @@ class TestInSqlite:
         ]
 
     @pytest.mark.parametrize("other", [f"x'{TWIN_ID.replace('-', '')}'", "substr(id, 1, 15)"])
-    def test_another_id(self, ledger: Ledger, intruder: Intruder, other: str) -> None:
+    def test_changed_id_is_a_column_mismatch(
+        self, ledger: Ledger, intruder: Intruder, other: str
+    ) -> None:
         one, _ = two_chains(ledger)
         intruder.run(f"UPDATE record SET id = {other} {PLACE}")  # noqa: S608
         assert found_in(ledger) == [
@@ -72,7 +76,9 @@ class TestInSqlite:
             f"-{TWIN_ID}",
         ],
     )
-    def test_an_id_that_is_spelled_in_another_way(self, ledger: Ledger, spelled: str) -> None:
+    def test_id_in_another_spelling_is_a_column_mismatch(
+        self, ledger: Ledger, spelled: str
+    ) -> None:
         """All are the same sixteen bytes, but nobody would find the record by what it says."""
         odd = Writer(ledger).writes(an_attempt(id=spelled))[1]
         assert found_in(ledger) == [
@@ -81,7 +87,7 @@ class TestInSqlite:
 
     @pytest.mark.parametrize("column", ["time", "grant_expires"])
     @pytest.mark.parametrize("number", [0, -(2**63), 2**63 - 1])
-    def test_a_moment_that_no_clock_shows(
+    def test_time_out_of_range_is_a_column_mismatch(
         self, ledger: Ledger, intruder: Intruder, column: str, number: int
     ) -> None:
         one, _ = two_chains(ledger)
@@ -90,13 +96,17 @@ class TestInSqlite:
             ColumnMismatch(chain="one", sequence=3, id=one[2].entry.id, columns=(column,))
         ]
 
-    def test_a_writer_that_is_none(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_invalid_utf8_as_writer_is_found_as_reordered(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         one, _ = two_chains(ledger)
         intruder.run(f"UPDATE record SET writer = CAST(x'ff' AS TEXT) {PLACE}")  # noqa: S608
         [_, moved, *_] = found_in(ledger)
         assert moved == Reordered(chain=ODD, sequence=3, id=one[2].entry.id, belongs="one#3")
 
-    def test_a_chain_whose_name_is_none(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_invalid_utf8_as_chain_name_is_found_as_a_missing_chain(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         two_chains(ledger)
         intruder.run("UPDATE chain SET writer = CAST(x'ff' AS TEXT) WHERE writer = 'one'")
         why = "does not have this chain"
@@ -105,7 +115,7 @@ class TestInSqlite:
             HeadMismatch(chain="one", sequence=6, why=why),
         ]
 
-    def test_such_a_chain_is_not_named_and_keeps_nobody_from_opening_another(
+    def test_chain_with_an_invalid_name_does_not_prevent_a_new_chain(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         two_chains(ledger)
@@ -113,7 +123,9 @@ class TestInSqlite:
         assert ledger.unwitnessed_heads() == []
         Writer(ledger, "three").writes()
 
-    def test_a_ticket_that_is_none(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_invalid_utf8_as_held_ticket_is_a_hold_mismatch(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         two_chains(ledger)
         intruder.run("INSERT INTO legal_hold VALUES (CAST(x'ff' AS TEXT), 0, '', '')")
         why = "is in force, but no signed record says so"
@@ -121,14 +133,14 @@ class TestInSqlite:
 
 
 @pytest.mark.postgres
-class TestInPostgres:
+class TestPostgres:
     @pytest.fixture
     def address(self, postgresql_address: str) -> str:
         return postgresql_address
 
     @pytest.mark.parametrize("moment", ["infinity", "-infinity", "4000-01-01 BC", "20000-01-01"])
     @pytest.mark.parametrize("column", ["time", "grant_expires"])
-    def test_a_moment_that_no_clock_shows(
+    def test_time_out_of_range_is_a_column_mismatch(
         self, ledger: Ledger, intruder: Intruder, column: str, moment: str
     ) -> None:
         one, _ = two_chains(ledger)
@@ -147,7 +159,7 @@ class TestInPostgres:
         ],
     )
     @pytest.mark.parametrize("place", [1, 3])
-    def test_paths_that_are_none(
+    def test_malformed_array_of_paths_is_a_column_mismatch(
         self, ledger: Ledger, intruder: Intruder, cell: str, place: int
     ) -> None:
         """Of a record with paths, and of one that has none."""

@@ -59,7 +59,7 @@ def sum_of(records: Sequence[Record]) -> str:
     return hashlib.sha256(b"".join(bytes.fromhex(each.digest) for each in records)).hexdigest()
 
 
-def test_the_old_beginning_goes_and_a_tombstone_says_what_went(ledger: Ledger) -> None:
+def test_prune_removes_old_records_and_writes_a_tombstone(ledger: Ledger) -> None:
     one = an_old_chain(ledger)
     [cut] = pruned(ledger, TIME + 5 * DAY)
     assert cut == Pruning("one", 6, one[5].digest, 6, sum_of(one[:6]), ())
@@ -69,34 +69,34 @@ def test_the_old_beginning_goes_and_a_tombstone_says_what_went(ledger: Ledger) -
     assert found_in(ledger) == []
 
 
-def test_a_whole_chain_can_go(ledger: Ledger) -> None:
+def test_prune_removes_a_chain_that_is_old_throughout(ledger: Ledger) -> None:
     an_old_chain(ledger)
     pruned(ledger, TIME + 100 * DAY)
     assert places(ledger) == []
     assert found_in(ledger) == []
 
 
-def test_a_chain_that_was_cut_goes_on(ledger: Ledger) -> None:
+def test_pruned_chain_can_be_continued(ledger: Ledger) -> None:
     one = an_old_chain(ledger)
     pruned(ledger, TIME + 100 * DAY)
     ledger.append([seal(an_attempt(time=NOW), "one", 12, one[10].digest)])
     assert found_in(ledger) == []
 
 
-def test_where_nothing_is_old_nothing_is_left_behind(ledger: Ledger) -> None:
+def test_prune_without_old_records_writes_nothing(ledger: Ledger) -> None:
     an_old_chain(ledger)
     assert pruned(ledger, TIME - DAY) == []
     assert ledger.writers() == ["one"]
 
 
-def test_a_dry_run_says_the_same_and_cuts_nothing(ledger: Ledger) -> None:
+def test_dry_run_reports_the_cuts_and_removes_nothing(ledger: Ledger) -> None:
     an_old_chain(ledger)
     planned = list(prune(ledger, TIME + 5 * DAY, TRUST, None))
     assert len(places(ledger)) == 11
     assert planned == pruned(ledger, TIME + 5 * DAY)
 
 
-def test_it_can_be_repeated_as_time_goes_by(ledger: Ledger) -> None:
+def test_prune_can_be_repeated_later(ledger: Ledger) -> None:
     an_old_chain(ledger)
     for day in (2, 5, 8, 100):
         pruned(ledger, TIME + day * DAY, NOW + day * DAY, f"clerk-{day}")
@@ -104,7 +104,7 @@ def test_it_can_be_repeated_as_time_goes_by(ledger: Ledger) -> None:
     assert places(ledger) == []
 
 
-def test_tombstones_in_force_outlive_their_own_chains(ledger: Ledger) -> None:
+def test_tombstones_in_force_are_kept_when_their_chain_is_pruned(ledger: Ledger) -> None:
     an_old_chain(ledger)
     pruned(ledger, TIME + 5 * DAY, NOW, "early")
     pruned(ledger, NOW + DAY, NOW + 500 * DAY, "late")
@@ -117,7 +117,7 @@ def test_tombstones_in_force_outlive_their_own_chains(ledger: Ledger) -> None:
 
 
 class TestLegalHold:
-    def test_what_belongs_to_the_ticket_stays(self, ledger: Ledger) -> None:
+    def test_records_of_a_held_ticket_are_kept(self, ledger: Ledger) -> None:
         one = an_old_chain(ledger)
         held(ledger)
         [cut] = pruned(ledger, TIME + 8 * DAY)
@@ -127,7 +127,7 @@ class TestLegalHold:
         assert places(ledger) == [4, 5, 10, 11]
         assert found_in(ledger) == []
 
-    def test_it_goes_when_the_hold_is_lifted(self, ledger: Ledger) -> None:
+    def test_records_are_pruned_after_the_hold_is_lifted(self, ledger: Ledger) -> None:
         an_old_chain(ledger)
         held(ledger)
         pruned(ledger, TIME + 8 * DAY, clerk="first")
@@ -137,25 +137,25 @@ class TestLegalHold:
         assert places(ledger) == [10, 11]
         assert found_in(ledger) == []
 
-    def test_who_held_and_lifted_what_is_never_pruned(self, ledger: Ledger) -> None:
+    def test_records_of_holds_are_never_pruned(self, ledger: Ledger) -> None:
         held(ledger)
         pruned(ledger, NOW + DAY, NOW + 500 * DAY)
         [row] = ledger.rows("holder-INC-1")
         assert row.columns.type == "held"
         assert found_in(ledger) == []
 
-    def test_a_hold_that_is_there_is_not_put_again(self, ledger: Ledger) -> None:
+    def test_second_hold_on_a_ticket_is_not_placed(self, ledger: Ledger) -> None:
         held(ledger)
         with open_maintenance(ledger, "again", SIGNER, NOW) as clerk:
             assert not place_hold(ledger, LegalHold("INC-1", NOW, "lead", "again"), clerk)
         assert ledger.writers() == ["holder-INC-1"]
 
-    def test_a_hold_that_is_not_there_is_not_lifted(self, ledger: Ledger) -> None:
+    def test_unknown_hold_is_not_lifted(self, ledger: Ledger) -> None:
         with open_maintenance(ledger, "lifter", SIGNER, NOW) as clerk:
             assert not release_hold(ledger, "INC-1", "lead", "settled", clerk)
         assert ledger.writers() == []
 
-    def test_a_hold_that_somebody_lifted_in_the_database_is_found(
+    def test_hold_deleted_in_the_database_is_found(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         held(ledger)
@@ -165,7 +165,7 @@ class TestLegalHold:
             HoldMismatch(ticket="INC-1", why="is recorded, but was lifted without a record")
         ]
 
-    def test_a_hold_that_somebody_lifted_in_the_database_is_in_force(
+    def test_hold_deleted_in_the_database_stays_in_force(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         an_old_chain(ledger)
@@ -174,7 +174,7 @@ class TestLegalHold:
         pruned(ledger, TIME + 8 * DAY)
         assert places(ledger) == [4, 5, 10, 11]
 
-    def test_a_hold_that_is_put_on_the_way_counts_from_then_on(self, opener: Opener) -> None:
+    def test_hold_added_between_two_cuts_applies_to_the_next_cut(self, opener: Opener) -> None:
         ledger = opener()
         an_old_chain(ledger, "one")
         an_old_chain(ledger, "two")
@@ -186,7 +186,7 @@ class TestLegalHold:
         assert (places(ledger, "one"), places(ledger, "two")) == ([10, 11], [4, 5, 10, 11])
         assert found_in(ledger) == []
 
-    def test_a_hold_that_is_put_while_a_cut_is_planned_counts(
+    def test_hold_added_while_a_cut_is_planned_applies(
         self, opener: Opener, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The cut itself looks again, and a cut that did not know of the hold is planned anew."""
@@ -206,7 +206,7 @@ class TestLegalHold:
         assert places(ledger) == [4, 5, 10, 11]
         assert found_in(ledger) == []
 
-    def test_a_ticket_that_is_too_long_for_an_index_is_held_too(self, ledger: Ledger) -> None:
+    def test_ticket_too_long_for_an_index_is_held(self, ledger: Ledger) -> None:
         ticket = "INC-" + 1000 * "9"
         Writer(ledger).writes(an_attempt(ticket=ticket), an_attempt())
         held(ledger, ticket)
@@ -214,21 +214,25 @@ class TestLegalHold:
         assert places(ledger) == [2]
 
 
-class TestTampering:
-    def test_more_was_cut_than_the_tombstone_says(self, ledger: Ledger, intruder: Intruder) -> None:
+class TestTamperingAfterPrune:
+    def test_removal_beyond_the_tombstone_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         an_old_chain(ledger)
         pruned(ledger, TIME + 5 * DAY)
         intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence IN (7, 8)")
         assert found_in(ledger) == [Removed(chain="one", sequence=7, through=8)]
 
-    def test_a_record_that_was_kept_is_removed(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removal_of_a_held_record_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         an_old_chain(ledger)
         held(ledger)
         pruned(ledger, TIME + 8 * DAY)
         intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence = 4")
         assert found_in(ledger) == [Removed(chain="one", sequence=4, through=4)]
 
-    def test_a_record_that_was_kept_is_replaced(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_replacement_of_a_held_record_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         one = an_old_chain(ledger)
         held(ledger)
         pruned(ledger, TIME + 8 * DAY)
@@ -240,13 +244,13 @@ class TestTampering:
             Contradicted(chain="one", sequence=4, id=entry.id, by="the tombstone")
         ]
 
-    def test_a_record_comes_back(self, ledger: Ledger) -> None:
+    def test_restored_pruned_record_is_found(self, ledger: Ledger) -> None:
         one = an_old_chain(ledger)
         pruned(ledger, TIME + 5 * DAY)
         ledger.append([one[2]])
         assert found_in(ledger) == [Unpruned(chain="one", sequence=3, id=one[2].entry.id)]
 
-    def test_the_tombstone_is_removed(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removal_of_the_tombstone_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         an_old_chain(ledger)
         pruned(ledger, TIME + 5 * DAY)
         intruder.run("DELETE FROM record WHERE type = 'tombstone'")
@@ -255,7 +259,9 @@ class TestTampering:
             Removed(chain="one", sequence=1, through=6),
         ]
 
-    def test_what_does_not_verify_is_not_buried(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_chain_that_does_not_verify_is_not_pruned(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         one = an_old_chain(ledger)
         intruder.run("UPDATE record SET body = ? WHERE sequence = 3", values=[b"{}"])
         found = pruned(ledger, TIME + 5 * DAY)
@@ -264,10 +270,10 @@ class TestTampering:
         assert ledger.writers() == ["one"]
 
 
-def test_a_cut_that_fails_leaves_the_chain_as_it_was(
+def test_failed_cut_leaves_the_chain_unchanged(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two chains; the database goes away before the second: the first is cut, and all verifies."""
+    """The database is unavailable before the second chain: the first is cut, and all verifies."""
     an_old_chain(ledger, "one")
     an_old_chain(ledger, "two")
     remove = ledger.remove
@@ -284,7 +290,7 @@ def test_a_cut_that_fails_leaves_the_chain_as_it_was(
     assert found_in(ledger) == []
 
 
-def test_what_an_opening_named_that_went_is_named_again(ledger: Ledger) -> None:
+def test_head_named_only_by_a_pruned_opening_is_unwitnessed_again(ledger: Ledger) -> None:
     """The clock of whoever opened was slow: its opening is old enough to go, the end is not."""
     Writer(ledger, "one").writes(an_attempt(time=TIME + 2 * DAY), is_closed=False)
     Writer(ledger, "two", since=TIME).writes(is_closed=False)
@@ -295,7 +301,7 @@ def test_what_an_opening_named_that_went_is_named_again(ledger: Ledger) -> None:
     assert found_in(ledger) == []
 
 
-def test_the_tombstone_is_signed_and_says_how_old(ledger: Ledger) -> None:
+def test_tombstone_is_signed_and_contains_the_age(ledger: Ledger) -> None:
     an_old_chain(ledger)
     pruned(ledger, TIME + 5 * DAY)
     _, row, _ = ledger.rows("clerk")

@@ -34,7 +34,7 @@ def run(
     return list(fsck.find_faults()), fsck.tally
 
 
-def test_it_says_what_it_has_seen(ledger: Ledger) -> None:
+def test_fsck_reports_what_it_has_read(ledger: Ledger) -> None:
     one, two = two_chains(ledger)
     _, tally = run(ledger)
     assert (tally.records, tally.chains, tally.done, tally.closed) == (10, 2, 2, 1)
@@ -45,8 +45,8 @@ def test_it_says_what_it_has_seen(ledger: Ledger) -> None:
     }
 
 
-class TestResumed:
-    def test_only_what_is_new_is_read_again(self, ledger: Ledger) -> None:
+class TestResume:
+    def test_resumed_run_reads_only_new_records(self, ledger: Ledger) -> None:
         two_chains(ledger)
         _, before = run(ledger)
         Writer(ledger, "three", since=TIME + 2 * timedelta(hours=1)).writes(*some_attempts(2))
@@ -54,7 +54,7 @@ class TestResumed:
         assert found == []
         assert tally.records == 4 + 2  # the new chain, and the ends of the others
 
-    def test_what_was_verified_is_not_looked_at_again(
+    def test_resumed_run_does_not_verify_old_records_again(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         two_chains(ledger)
@@ -62,9 +62,7 @@ class TestResumed:
         intruder.run(WORSE, values=[b"{}", 3])
         assert run(ledger, before.places)[0] == []
 
-    def test_the_place_where_it_begins_must_be_what_it_was(
-        self, ledger: Ledger, intruder: Intruder
-    ) -> None:
+    def test_resumed_run_finds_a_rewritten_chain(self, ledger: Ledger, intruder: Intruder) -> None:
         """A chain that was written anew since, with the list of chains to match."""
         old = Writer(ledger, "one").writes(*some_attempts(2), is_closed=False)
         _, before = run(ledger)
@@ -75,7 +73,7 @@ class TestResumed:
             Contradicted(chain="one", sequence=3, id=new[2].entry.id, by="the last run of fsck")
         ]
 
-    def test_a_tail_that_was_cut_since(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_resumed_run_finds_a_removed_tail(self, ledger: Ledger, intruder: Intruder) -> None:
         one = Writer(ledger, "one").writes(*some_attempts(4), is_closed=False)
         _, before = run(ledger)
         intruder.run("DELETE FROM record WHERE sequence > 3")
@@ -86,7 +84,7 @@ class TestResumed:
             CutTail(chain="one", sequence=5, through=5, by="the last run of fsck")
         ]
 
-    def test_what_was_found_is_found_again(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_resumed_run_repeats_earlier_findings(self, ledger: Ledger, intruder: Intruder) -> None:
         one, _ = two_chains(ledger)
         intruder.run(WORSE, values=[b"{}", 3])
         first, tally = run(ledger)
@@ -94,7 +92,7 @@ class TestResumed:
         again, _ = run(ledger, tally.places)
         assert first == again == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
 
-    def test_an_earlier_place_that_a_new_chain_names_is_looked_up(
+    def test_resumed_run_looks_up_an_earlier_record_named_by_a_new_chain(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         Writer(ledger, "one").writes(*some_attempts(2), is_closed=False)
@@ -106,9 +104,7 @@ class TestResumed:
 
 
 class TestSince:
-    def test_the_young_are_verified_and_the_old_are_not(
-        self, ledger: Ledger, intruder: Intruder
-    ) -> None:
+    def test_since_verifies_only_younger_records(self, ledger: Ledger, intruder: Intruder) -> None:
         young = [an_attempt(time=TIME + DAY + timedelta(seconds=n)) for n in range(3)]
         one = Writer(ledger, "one").writes(*some_attempts(3), *young, is_closed=False)
         intruder.run(WORSE, values=[b"{}", 2])
@@ -117,14 +113,16 @@ class TestSince:
         assert found == [Edited(chain="one", sequence=6, id=one[5].entry.id)]
         assert tally.records == 1 + len(young)
 
-    def test_the_ends_of_old_chains_must_be_there(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_since_requires_the_ends_of_old_chains(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence = 6")
         [found] = run(ledger, since=TIME + DAY)[0]
         assert isinstance(found, CutTail)
         assert (found.chain, found.sequence, found.through) == ("one", 6, 6)
 
-    def test_a_chain_that_begins_meanwhile_is_read_whole(
+    def test_chain_opened_after_since_is_read_completely(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         Writer(ledger, "one", since=TIME + DAY).writes(an_attempt(time=TIME + DAY))
@@ -134,7 +132,7 @@ class TestSince:
 
 
 class TestKeys:
-    def test_without_a_key_what_is_found_is_listed(self, ledger: Ledger) -> None:
+    def test_keys_found_are_listed_without_a_trusted_key(self, ledger: Ledger) -> None:
         two_chains(ledger)
         fsck = Fsck(ledger, Trust())
         assert list(fsck.find_faults()) == []
@@ -144,7 +142,7 @@ class TestKeys:
 class TestHolds:
     HOLD = LegalHold("INC-1", TIME, "lead", "lawsuit")
 
-    def test_a_hold_without_a_record(self, ledger: Ledger) -> None:
+    def test_hold_without_a_record_is_found(self, ledger: Ledger) -> None:
         two_chains(ledger)
         ledger.hold(self.HOLD)
         assert run(ledger)[0] == [
@@ -153,20 +151,20 @@ class TestHolds:
 
 
 class TestState:
-    def test_it_comes_back(self, tmp_path: Path) -> None:
+    def test_saved_state_is_loaded_unchanged(self, tmp_path: Path) -> None:
         state = State({"one": ChainPlace(3, "d" * 64)}, frozenset({"key"}))
         write_state(tmp_path / "state", state)
         assert read_state(tmp_path / "state") == state
 
-    def test_there_is_none_at_first(self, tmp_path: Path) -> None:
+    def test_state_is_absent_before_the_first_run(self, tmp_path: Path) -> None:
         assert read_state(tmp_path / "state") == State()
 
     @pytest.mark.parametrize("content", ["", "{", "[]", '{"places": {"one": 3}}'])
-    def test_a_file_that_is_none_is_said(self, tmp_path: Path, content: str) -> None:
+    def test_invalid_state_file_is_reported(self, tmp_path: Path, content: str) -> None:
         (tmp_path / "state").write_text(content)
         with pytest.raises(StateUnusable, match="state"):
             read_state(tmp_path / "state")
 
-    def test_a_place_that_cannot_be_written_is_said(self, tmp_path: Path) -> None:
+    def test_unwritable_state_file_is_reported(self, tmp_path: Path) -> None:
         with pytest.raises(StateUnusable):
             write_state(tmp_path / "none" / "state", State())

@@ -52,7 +52,7 @@ from tests.ledger.fsck.builders import (
 )
 
 
-def test_an_untouched_ledger_is_clean(ledger: Ledger) -> None:
+def test_untouched_ledger_has_no_findings(ledger: Ledger) -> None:
     two_chains(ledger)
     assert found_in(ledger) == []
 
@@ -64,13 +64,13 @@ def edited(record: Record, **fields: object) -> Record:
 
 
 def unnamed(chain: str, place: int) -> Finding:
-    """Return what is found where the opening is gone, or never was, that named *chain*."""
+    """Return the finding for an opening that named *chain* and was deleted or never existed."""
     why = f"says that an opening named this chain at {place}, but no trusted one did"
     return HeadMismatch(chain=chain, sequence=place, why=why)
 
 
 class TestEdited:
-    def test_a_field_in_the_bytes(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_edited_field_in_the_bytes_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         one, _ = two_chains(ledger)
         other = edited(one[2], actor="outsider", reason="nothing to see")
         intruder.put(replace(other, digest=one[2].digest), "one", 3)
@@ -78,18 +78,24 @@ class TestEdited:
             Edited(chain="one", sequence=3, id=one[2].entry.id, columns=("actor",))
         ]
 
-    def test_the_bytes_and_the_columns(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_edited_bytes_with_matching_columns_are_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         one, _ = two_chains(ledger)
         intruder.put(replace(edited(one[2], actor="outsider"), digest=one[2].digest), "one", 3)
         intruder.run("UPDATE record SET actor = 'outsider' WHERE writer = 'one' AND sequence = 3")
         assert found_in(ledger) == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
 
-    def test_the_digest_too(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_edited_bytes_with_a_matching_digest_are_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         one, _ = two_chains(ledger)
         intruder.put(edited(one[2], reason="nothing to see"), "one", 3)
         assert found_in(ledger) == [Replaced(chain="one", sequence=3, id=one[2].entry.id)]
 
-    def test_every_digest_until_the_end(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_edited_bytes_with_all_later_digests_rewritten_are_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         """Another chain saw the true end, and the closing is signed."""
         one, _ = two_chains(ledger)
         for place, other in enumerate(_anew(one[2:], one[1].digest), start=3):
@@ -100,7 +106,7 @@ class TestEdited:
         found = found_in(ledger)
         assert [(type(each), each.sequence) for each in found] == [(Forged, 6)]
 
-    def test_the_digest_alone(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_edited_digest_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         one, _ = two_chains(ledger)
         intruder.run(
             "UPDATE record SET digest = ? WHERE writer = 'one' AND sequence = 3",
@@ -108,12 +114,12 @@ class TestEdited:
         )
         assert found_in(ledger) == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
 
-    def test_bytes_that_are_no_record(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_bytes_that_are_no_record_are_found(self, ledger: Ledger, intruder: Intruder) -> None:
         one, _ = two_chains(ledger)
         intruder.put(replace(one[2], body=b"{}"), "one", 3)
         assert found_in(ledger) == [Edited(chain="one", sequence=3, id=one[2].entry.id)]
 
-    def test_bytes_that_are_no_record_with_their_digest(
+    def test_bytes_that_are_no_record_with_a_matching_digest_are_found(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         one, _ = two_chains(ledger)
@@ -144,7 +150,7 @@ class TestEdited:
         ("signature", "'c2lnbmVk'"),
     ],
 )
-def test_a_column_that_answers_questions(
+def test_edited_query_column_is_found(
     ledger: Ledger, intruder: Intruder, column: str, value: str
 ) -> None:
     one, _ = two_chains(ledger)
@@ -164,7 +170,7 @@ def test_a_column_that_answers_questions(
         pytest.param("time", lambda said: said.replace(tzinfo=None), id="a time of no zone"),
     ],
 )
-def test_a_column_that_cannot_say_what_the_record_does(
+def test_record_with_a_value_that_no_column_can_hold_is_found(
     ledger: Ledger, intruder: Intruder, column: str, value: Callable[[Any], object]
 ) -> None:
     one, _ = two_chains(ledger)
@@ -176,7 +182,7 @@ def test_a_column_that_cannot_say_what_the_record_does(
 
 
 @pytest.mark.parametrize("how", ["without paths", "other paths", "paths of no use"])
-def test_a_path_that_it_is_found_by(ledger: Ledger, intruder: Intruder, how: str) -> None:
+def test_edited_paths_of_a_record_are_found(ledger: Ledger, intruder: Intruder, how: str) -> None:
     one = Writer(ledger).writes(*some_attempts(3))
     intruder.run(intruder.only_in[how])
     assert found_in(ledger) == [
@@ -185,29 +191,33 @@ def test_a_path_that_it_is_found_by(ledger: Ledger, intruder: Intruder, how: str
 
 
 class TestRemoved:
-    def test_a_record(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removed_record_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence = 3")
         assert found_in(ledger) == [Removed(chain="one", sequence=3, through=3)]
 
-    def test_several(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_several_removed_records_are_found(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'one' AND sequence IN (2, 3, 4)")
         assert found_in(ledger) == [Removed(chain="one", sequence=2, through=4)]
 
-    def test_the_beginning(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removed_beginning_of_a_chain_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'two' AND sequence = 1")
         assert found_in(ledger) == [Removed(chain="two", sequence=1, through=1), unnamed("one", 6)]
 
-    def test_the_tail(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removed_tail_of_a_chain_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'two' AND sequence IN (3, 4, 5)")
         assert found_in(ledger) == [
             CutTail(chain="two", sequence=3, through=4, by="the ledger's list of chains")
         ]
 
-    def test_the_tail_and_the_list_of_chains(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removed_tail_with_a_matching_list_of_chains_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         one, _ = two_chains(ledger)
         intruder.run(
             "DELETE FROM record WHERE writer = 'one' AND sequence > 4",
@@ -221,7 +231,7 @@ class TestRemoved:
             CutTail(chain="one", sequence=5, through=6, by="the opening of two")
         ]
 
-    def test_a_whole_chain(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removed_chain_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM record WHERE writer = 'two'")
         assert found_in(ledger) == [
@@ -229,14 +239,16 @@ class TestRemoved:
             unnamed("one", 6),
         ]
 
-    def test_a_whole_chain_and_its_trace(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removed_chain_without_an_entry_in_the_list_of_chains_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         two_chains(ledger)
         intruder.drop_chain("one")
         assert found_in(ledger) == [MissingChain(chain="one", sequence=6, by="the opening of two")]
 
 
 class TestReordered:
-    def test_two_records_change_places(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_swapped_records_are_found(self, ledger: Ledger, intruder: Intruder) -> None:
         one, _ = two_chains(ledger)
         intruder.run(
             "UPDATE record SET sequence = 99 WHERE writer = 'one' AND sequence = 3",
@@ -248,7 +260,9 @@ class TestReordered:
             Reordered(chain="one", sequence=4, id=one[2].entry.id, belongs="one#3"),
         ]
 
-    def test_a_record_is_put_into_another_chain(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_record_moved_to_another_chain_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         one, _ = two_chains(ledger)
         intruder.run(
             "UPDATE record SET writer = 'two', sequence = 5 WHERE writer = 'one' AND sequence = 3"
@@ -260,7 +274,7 @@ class TestReordered:
         ]
 
 
-def test_two_records_in_one_place(ledger: Ledger, intruder: Intruder) -> None:
+def test_duplicate_sequence_number_is_found(ledger: Ledger, intruder: Intruder) -> None:
     one, _ = two_chains(ledger)
     twin = edited(one[2], id=TWIN_ID)
     intruder.duplicate("one", 3, twin)
@@ -271,7 +285,7 @@ def test_two_records_in_one_place(ledger: Ledger, intruder: Intruder) -> None:
 
 
 class TestForged:
-    def test_a_chain_without_an_opening(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_chain_without_an_opening_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         two_chains(ledger)
         [record] = Chain("three", STRANGER).link([an_attempt()])
         intruder.insert(record)
@@ -285,7 +299,7 @@ class TestForged:
         ]
 
     @pytest.mark.parametrize("format_", [FORMAT, 99])
-    def test_a_chain_that_begins_with_a_kind_of_record_that_nobody_knows(
+    def test_chain_that_begins_with_an_unknown_record_type_is_found(
         self, ledger: Ledger, intruder: Intruder, format_: int
     ) -> None:
         two_chains(ledger)
@@ -303,7 +317,7 @@ class TestForged:
 
     @pytest.mark.parametrize("chain", ["one", "ghost"])
     @pytest.mark.parametrize("place", [0, -1, -(2**63)])
-    def test_a_record_before_the_beginning(
+    def test_record_before_the_opening_is_found(
         self, ledger: Ledger, intruder: Intruder, chain: str, place: int
     ) -> None:
         """Questions find it, so fsck must too: also where it goes on from the last run."""
@@ -319,7 +333,7 @@ class TestForged:
         assert [*Fsck(ledger, TRUST, before.tally.places).find_faults()] == [forged]
         assert [*Fsck(ledger, TRUST, since=TIME + timedelta(days=1)).find_faults()] == [forged]
 
-    def test_a_chain_that_is_signed_by_a_stranger(self, ledger: Ledger) -> None:
+    def test_chain_signed_by_an_untrusted_key_is_found(self, ledger: Ledger) -> None:
         """Nor does it count that such a chain named another: nobody else would name it again."""
         two_chains(ledger)
         first, *_ = Writer(ledger, "three", STRANGER).writes(an_attempt(), is_closed=False)
@@ -329,11 +343,11 @@ class TestForged:
             unnamed("two", 4),
         ]
 
-    def test_without_a_trusted_key_a_stranger_passes(self, ledger: Ledger) -> None:
+    def test_chain_signed_by_any_key_passes_without_a_trusted_key(self, ledger: Ledger) -> None:
         Writer(ledger, "three", STRANGER).writes(an_attempt())
         assert found_in(ledger, Trust()) == []
 
-    def test_an_opening_that_names_the_trusted_key_without_holding_it(
+    def test_opening_that_names_the_trusted_key_without_its_signature_is_found(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         opened = new_opening("test", [], SIGNER, TIME, some_random_bytes())
@@ -342,13 +356,13 @@ class TestForged:
         why = "its signature is not that of its key"
         assert found_in(ledger) == [Forged(chain="three", sequence=1, id=record.entry.id, why=why)]
 
-    def test_a_signature_that_was_taken_off(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_removed_signature_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         one, _ = two_chains(ledger)
         intruder.run("UPDATE record SET signature = '' WHERE writer = 'one' AND sequence = 6")
         why = "its signature is missing"
         assert found_in(ledger) == [Forged(chain="one", sequence=6, id=one[5].entry.id, why=why)]
 
-    def test_a_record_behind_the_end(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_record_after_the_closing_is_found(self, ledger: Ledger, intruder: Intruder) -> None:
         one, _ = two_chains(ledger)
         extra = seal(an_attempt(), "one", 7, one[5].digest)
         intruder.insert(extra)
@@ -366,7 +380,7 @@ def _anew(records: list[Record], prev: str) -> list[Record]:
     return anew
 
 
-def test_a_tail_that_is_written_anew_is_contradicted_by_who_saw_it(
+def test_rewritten_tail_is_contradicted_by_a_later_opening(
     ledger: Ledger, intruder: Intruder
 ) -> None:
     """A chain that was killed has no signature at its end; the next chain's opening names it."""
@@ -381,7 +395,9 @@ def test_a_tail_that_is_written_anew_is_contradicted_by_who_saw_it(
 
 
 class TestListOfChains:
-    def test_another_digest(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_changed_digest_in_the_list_of_chains_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         _, two = two_chains(ledger)
         intruder.run("UPDATE chain SET digest = ? WHERE writer = 'two'", values=[bytes(32)])
         why = "names another digest at this place than the record has"
@@ -389,7 +405,9 @@ class TestListOfChains:
             HeadMismatch(chain="two", sequence=4, id=two[3].entry.id, why=why)
         ]
 
-    def test_an_earlier_end(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_earlier_end_in_the_list_of_chains_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         _, two = two_chains(ledger)
         intruder.run(
             "UPDATE chain SET sequence = 2, digest = ? WHERE writer = 'two'",
@@ -398,14 +416,16 @@ class TestListOfChains:
         why = "ends this chain at 2, but it goes on to 4"
         assert found_in(ledger) == [HeadMismatch(chain="two", sequence=4, why=why)]
 
-    def test_a_chain_that_is_not_in_it(self, ledger: Ledger, intruder: Intruder) -> None:
+    def test_chain_missing_from_the_list_of_chains_is_found(
+        self, ledger: Ledger, intruder: Intruder
+    ) -> None:
         two_chains(ledger)
         intruder.run("DELETE FROM chain WHERE writer = 'two'")
         assert found_in(ledger) == [
             HeadMismatch(chain="two", sequence=4, why="does not have this chain")
         ]
 
-    def test_a_chain_that_the_next_opening_would_not_name(
+    def test_chain_marked_as_witnessed_too_far_is_found(
         self, ledger: Ledger, intruder: Intruder
     ) -> None:
         """Then it could be removed, and nobody would miss it."""
@@ -416,7 +436,7 @@ class TestListOfChains:
         assert found_in(ledger) == [unnamed("one", 1000)]
 
 
-def test_two_records_in_one_place_on_either_side_of_a_page(
+def test_duplicate_sequence_number_across_a_page_boundary_is_found(
     ledger: Ledger, intruder: Intruder
 ) -> None:
     """A walk reads 500 rows at a time, and begins the next page behind the last."""
@@ -426,12 +446,12 @@ def test_two_records_in_one_place_on_either_side_of_a_page(
     assert (type(found), found.sequence) == (DuplicatePlace, 500)
 
 
-def test_every_finding_is_one_sentence_that_names_the_place() -> None:
+def test_every_finding_is_one_sentence_with_chain_and_sequence() -> None:
     found: Finding = Removed(chain="one", sequence=2, through=4)
     assert str(found) == "removed: one#2: the records from 2 to 4 were removed"
 
 
-def test_a_record_of_a_later_version_is_no_finding(ledger: Ledger) -> None:
+def test_record_of_a_later_version_is_no_finding(ledger: Ledger) -> None:
     chain = Chain("one", SIGNER)
     opened = chain.link([new_opening("test", [], SIGNER, TIME, some_random_bytes())])
     chain.advance(opened)

@@ -48,7 +48,7 @@ def an_event(time: datetime, witnessed: Record | None = None, **differing: Any) 
 
 
 def around(*events: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return *events* between two others that nobody recorded, an hour away."""
+    """Return *events* between two unrecorded ones, an hour before and after."""
     return [an_event(TIME - HOUR), *events, an_event(TIME + HOUR)]
 
 
@@ -76,26 +76,30 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "audit.log"
 
 
-def test_every_record_has_its_witness(ledger: Ledger, log: Path) -> None:
+def test_records_with_matching_audit_events_have_no_findings(ledger: Ledger, log: Path) -> None:
     records = recorded(ledger, an_attempt(), an_attempt())
     as_log(log, around(*(an_event(each.entry.time, each) for each in records)))
     assert found_with(ledger, log) == []
 
 
 @pytest.mark.parametrize("webhook", ["guard", "scale", "hold", "anything-else"])
-def test_each_of_our_webhooks_is_a_witness(ledger: Ledger, log: Path, webhook: str) -> None:
+def test_annotations_of_each_webhook_count_as_witness(
+    ledger: Ledger, log: Path, webhook: str
+) -> None:
     [record] = recorded(ledger, an_attempt())
     event = an_event(record.entry.time, record, webhook=f"{webhook}.glasswarden.io")
     assert found_with(ledger, as_log(log, around(event))) == []
 
 
-def test_a_record_that_the_log_does_not_know(ledger: Ledger, log: Path) -> None:
+def test_record_missing_from_the_audit_log_is_found(ledger: Ledger, log: Path) -> None:
     known, unknown = recorded(ledger, an_attempt(name="a"), an_attempt(name="b"))
     as_log(log, around(an_event(known.entry.time, known)))
     assert found_with(ledger, log) == [Unwitnessed(chain="one", sequence=3, id=unknown.entry.id)]
 
 
-def test_a_record_that_only_the_log_knows(ledger: Ledger, intruder: Intruder, log: Path) -> None:
+def test_record_known_only_to_the_audit_log_is_found(
+    ledger: Ledger, intruder: Intruder, log: Path
+) -> None:
     first, second = recorded(ledger, an_attempt(), an_attempt())
     event = an_event(second.entry.time, second)
     as_log(log, around(an_event(first.entry.time, first), event))
@@ -103,7 +107,7 @@ def test_a_record_that_only_the_log_knows(ledger: Ledger, intruder: Intruder, lo
     assert found_with(ledger, log) == [RecordMissing(id=second.entry.id, audit_id=event["auditID"])]
 
 
-def test_a_record_that_was_another_one_when_it_was_witnessed(ledger: Ledger, log: Path) -> None:
+def test_record_that_differs_from_its_audit_event_is_found(ledger: Ledger, log: Path) -> None:
     [record] = recorded(ledger, an_attempt())
     event = an_event(record.entry.time, record)
     event["annotations"][f"{GUARD}/{record.entry.id}"] = "e" * 64
@@ -113,7 +117,7 @@ def test_a_record_that_was_another_one_when_it_was_witnessed(ledger: Ledger, log
 
 
 @pytest.mark.parametrize("hours", [0.5, 2, 26])
-def test_a_clock_that_was_put_back_hides_no_record(
+def test_clock_that_jumped_back_hides_no_record(
     ledger: Ledger, intruder: Intruder, log: Path, hours: float
 ) -> None:
     """The record is stamped long before its event, and before the log begins."""
@@ -130,18 +134,18 @@ def test_a_clock_that_was_put_back_hides_no_record(
     assert found_with(ledger, log) == [RecordMissing(id=record.entry.id, audit_id=event["auditID"])]
 
 
-def test_one_event_names_every_try_of_its_write(ledger: Ledger, log: Path) -> None:
+def test_one_audit_event_witnesses_every_try_of_its_write(ledger: Ledger, log: Path) -> None:
     first, second = recorded(ledger, an_attempt(), an_attempt())
     event = an_event(TIME, first)
     event["annotations"][f"{GUARD}/{second.entry.id}"] = second.digest
     assert found_with(ledger, as_log(log, around(event))) == []
 
 
-class TestCovered:
+class TestCoverage:
     @pytest.mark.parametrize(
         "time", [TIME - HOUR, TIME + HOUR, TIME - HOUR + LAG / 2, TIME + HOUR - LAG / 2]
     )
-    def test_at_the_ends_of_the_log_nothing_is_missed(
+    def test_records_near_the_ends_of_the_log_are_not_missed(
         self, ledger: Ledger, log: Path, time: datetime
     ) -> None:
         recorded(ledger, an_attempt(time=time))
@@ -153,7 +157,7 @@ class TestCovered:
         assert found_with(ledger, log, cluster="test") == []
         assert len(found_with(ledger, log, cluster="another")) == 1
 
-    def test_only_the_young_if_so_asked(
+    def test_only_records_after_since_are_compared(
         self, ledger: Ledger, intruder: Intruder, log: Path
     ) -> None:
         records = recorded(ledger, an_attempt(time=TIME), an_attempt(time=TIME + HOUR / 2))
@@ -162,7 +166,7 @@ class TestCovered:
         found = found_with(ledger, log, since=TIME + HOUR / 4)
         assert found == [Unwitnessed(chain="one", sequence=3, id=records[1].entry.id)]
 
-    def test_what_retention_took_is_not_missed(self, ledger: Ledger, log: Path) -> None:
+    def test_pruned_records_are_not_missed(self, ledger: Ledger, log: Path) -> None:
         [record] = recorded(ledger, an_attempt())
         as_log(log, around(an_event(record.entry.time, record)))
         with open_maintenance(ledger, "clerk", SIGNER, TIME + 2 * HOUR) as maintenance:
@@ -170,8 +174,8 @@ class TestCovered:
         assert found_with(ledger, log) == []
 
 
-class TestLog:
-    def test_rotated_files_in_any_order_plain_and_zipped(
+class TestAuditLog:
+    def test_rotated_files_are_read_in_any_order_plain_or_compressed(
         self, ledger: Ledger, tmp_path: Path
     ) -> None:
         first, second = recorded(ledger, an_attempt(), an_attempt())
@@ -181,12 +185,12 @@ class TestLog:
         late = as_log(tmp_path / "audit.log", [an_event(TIME, second), an_event(TIME + HOUR)])
         assert found_with(ledger, late, zipped) == []
 
-    def test_a_file_given_twice_counts_once(self, ledger: Ledger, log: Path) -> None:
+    def test_file_given_twice_counts_once(self, ledger: Ledger, log: Path) -> None:
         [record] = recorded(ledger, an_attempt())
         as_log(log, around(an_event(TIME, record)))
         assert found_with(ledger, log, log) == []
 
-    def test_broken_lines_cost_themselves_and_are_counted(self, ledger: Ledger, log: Path) -> None:
+    def test_malformed_lines_are_skipped_and_counted(self, ledger: Ledger, log: Path) -> None:
         [record] = recorded(ledger, an_attempt())
         torn = json.dumps(an_event(TIME, record))[:100]
         as_log(log, ["", torn, "null", '{"kind":"Policy"}', *map(json.dumps, around()), "\x00"])
@@ -194,7 +198,7 @@ class TestLog:
             assert (read.events, read.broken) == (2, 4)
 
     @pytest.mark.parametrize("stage", ["RequestReceived", "ResponseStarted", "Panic"])
-    def test_only_what_is_complete_counts(self, ledger: Ledger, log: Path, stage: str) -> None:
+    def test_only_completed_requests_count(self, ledger: Ledger, log: Path, stage: str) -> None:
         [record] = recorded(ledger, an_attempt())
         as_log(log, [an_event(TIME, record, stage=stage)])
         with closing(read_logs([log])) as read:
@@ -210,14 +214,14 @@ class TestLog:
         ],
         ids=["id", "digest", "somebody else's", "nobody's"],
     )
-    def test_what_is_no_witness_is_passed_over(
+    def test_event_without_a_record_is_skipped(
         self, log: Path, annotations: dict[str, str]
     ) -> None:
         as_log(log, [an_event(TIME, annotations=annotations)])
         with closing(read_logs([log])) as read:
             assert list(read.witnesses()) == []
 
-    def test_witnesses_come_by_id(self, log: Path) -> None:
+    def test_witnesses_are_ordered_by_id(self, log: Path) -> None:
         ids = [f"019ca945-0a00-7000-8000-00000000000{n}" for n in (3, 1, 2)]
         events = [an_event(TIME, annotations={f"{GUARD}/{each}": "d" * 64}) for each in ids]
         as_log(log, events)
@@ -226,11 +230,11 @@ class TestLog:
                 Witness(each, "d" * 64, events[0]["auditID"]) for each in sorted(ids)
             ]
 
-    def test_a_file_that_cannot_be_read_is_said(self, tmp_path: Path) -> None:
+    def test_unreadable_file_is_reported(self, tmp_path: Path) -> None:
         with pytest.raises(LogUnreadable, match="none"):
             read_logs([tmp_path / "none"])
 
-    def test_a_zipped_file_that_was_cut_is_said(self, log: Path) -> None:
+    def test_truncated_compressed_file_is_reported(self, log: Path) -> None:
         log.write_bytes(gzip.compress(json.dumps(an_event(TIME)).encode())[:-10])
         with pytest.raises(LogUnreadable):
             read_logs([log])

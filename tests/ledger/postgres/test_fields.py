@@ -10,14 +10,14 @@ PATHS = st.text(alphabet='ab/[]="\\', min_size=1, max_size=12)
 
 
 @given(path=PATHS, field=PATHS)
-def test_a_path_has_the_numbers_of_all_that_it_is_within(path: str, field: str) -> None:
+def test_path_has_the_keys_of_all_its_parents(path: str, field: str) -> None:
     if field.strip("/") and is_within(path, field):
         assert key_of(field) in keys_of((path,))
 
 
-def test_they_are_few() -> None:
+def test_paths_with_common_parents_share_keys() -> None:
     assert len(keys_of(("/spec/template/spec/containers[name=app]/image", "/spec/replicas"))) == 8
 
 
-def test_an_array_is_written_as_postgresql_reads_it() -> None:
+def test_array_is_quoted_as_postgresql_reads_it() -> None:
     assert array_of(("", 'a"b\\c', "{,}")) == r'{"","a\"b\\c","{,}"}'

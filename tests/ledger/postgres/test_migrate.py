@@ -1,4 +1,4 @@
-"""`glasswarden ledger migrate`, and what is said where it has not been run."""
+"""`glasswarden ledger migrate`, and the error where it has not been run."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,44 +29,44 @@ def said(address: str) -> str:
     return done.output
 
 
-def test_the_steps_are_numbered_without_a_hole() -> None:
+def test_steps_are_numbered_without_gaps() -> None:
     assert [step.number for step in MIGRATIONS] == [*range(1, VERSION + 1)]
 
 
-def test_an_embedded_ledger_is_made_once(sqlite_address: str) -> None:
+def test_sqlite_ledger_is_created_once(sqlite_address: str) -> None:
     assert said(sqlite_address).startswith("made ")
     assert said(sqlite_address) == NEW
 
 
 @pytest.mark.postgres
-class TestOnPostgresql:
-    def test_it_says_what_it_did(self, empty: str) -> None:
+class TestPostgresql:
+    def test_migrate_reports_its_steps(self, empty: str) -> None:
         lines = said(empty).splitlines()
         applied = [f"applied {step.number}: {step.summary}" for step in MIGRATIONS]
         assert lines[: len(applied)] == applied
         assert len([line for line in lines if "made the partition record_" in line]) == 4
 
-    def test_the_second_time_there_is_nothing_to_do(self, empty: str) -> None:
+    def test_second_migrate_changes_nothing(self, empty: str) -> None:
         said(empty)
         assert said(empty) == NEW
 
-    def test_of_several_at_once_one_does_it(self, empty: str) -> None:
+    def test_only_one_of_several_concurrent_migrates_runs(self, empty: str) -> None:
         with ThreadPoolExecutor(4) as pool:
             done = [*pool.map(migrate_ledger, [empty] * 4)]
         assert sorted(map(bool, done)) == [False, False, False, True]
 
-    def test_before_it_nothing_opens_and_the_command_is_told(self, empty: str) -> None:
+    def test_ledger_does_not_open_before_migrate_and_names_the_command(self, empty: str) -> None:
         with pytest.raises(MigrationNeeded, match="run: glasswarden ledger migrate"):
             open_ledger(empty)
 
-    def test_tables_of_an_older_version_are_not_used(self, empty: str) -> None:
+    def test_ledger_does_not_open_with_tables_of_an_older_version(self, empty: str) -> None:
         migrate_ledger(empty)
         with psycopg.connect(empty) as connection:
             connection.execute("UPDATE glasswarden.migration SET number = number - 1")
         with pytest.raises(MigrationNeeded, match="run: glasswarden ledger migrate"):
             open_ledger(empty)
 
-    def test_tables_of_a_later_version_are_left_alone(self, empty: str) -> None:
+    def test_migrate_does_not_change_tables_of_a_later_version(self, empty: str) -> None:
         migrate_ledger(empty)
         with psycopg.connect(empty) as connection:
             connection.execute("INSERT INTO glasswarden.migration VALUES (99, now(), 'later')")
@@ -74,7 +74,7 @@ class TestOnPostgresql:
             with pytest.raises(MigrationNeeded, match="version 99"):
                 refused(empty)
 
-    def test_a_step_that_fails_leaves_nothing(self, empty: str) -> None:
+    def test_failed_step_is_rolled_back(self, empty: str) -> None:
         with psycopg.connect(empty) as connection:
             connection.execute("CREATE SCHEMA glasswarden")
             connection.execute("CREATE TABLE glasswarden.legal_hold (theirs int)")

@@ -1,4 +1,4 @@
-"""A database that is away, frozen, busy or demoted is given up in time, and used when back."""
+"""An unavailable, frozen, busy or demoted database times out, and is used when available."""
 
 import os
 import signal
@@ -47,10 +47,8 @@ def backend_of(ledger: Ledger) -> int:
     return connection_of(ledger).info.backend_pid
 
 
-class TestKilled:
-    def test_what_was_acknowledged_is_there_and_the_same_ledger_goes_on(
-        self, server: Server
-    ) -> None:
+class TestKilledServer:
+    def test_ledger_reconnects_with_all_acknowledged_records(self, server: Server) -> None:
         before, during, after = records_of(*(an_attempt() for _ in range(3)))
         with closing(open_ledger(server.url)) as ledger:
             ledger.append([before])
@@ -63,7 +61,7 @@ class TestKilled:
             ledger.append([during, after])
             assert ledger.ask(Question()) == [after, during, before]
 
-    def test_in_the_middle_of_a_walk(self, server: Server) -> None:
+    def test_interrupted_walk_can_be_resumed(self, server: Server) -> None:
         with closing(open_ledger(server.url)) as ledger:
             ledger.append(records_of(*(an_attempt() for _ in range(900))))
             walk = ledger.rows_since()
@@ -75,7 +73,7 @@ class TestKilled:
             rest = [*ledger.rows("writer-1", seen[-1].columns.sequence)]
             assert [row.columns.sequence for row in seen + rest] == [*range(1, 901)]
 
-    def test_nothing_acknowledged_is_lost_and_nothing_comes_twice(self, server: Server) -> None:
+    def test_acknowledged_records_are_neither_lost_nor_duplicated(self, server: Server) -> None:
         """Killed again and again while it is written to; what failed is delivered again."""
         chain = a_chain()
         with closing(open_ledger(server.url)) as ledger:
@@ -96,7 +94,7 @@ class TestKilled:
             assert ledger.heads() == [chain.head]
 
 
-def test_an_idle_connection_that_died_costs_nothing(address: str) -> None:
+def test_broken_idle_connection_is_replaced(address: str) -> None:
     one, other = records_of(an_attempt(), an_attempt())
     with closing(open_ledger(address)) as ledger:
         ledger.append([one])
@@ -106,8 +104,8 @@ def test_an_idle_connection_that_died_costs_nothing(address: str) -> None:
         assert ledger.ask(Question()) == [other, one]
 
 
-class TestFrozen:
-    def test_a_server_that_says_nothing_more_is_given_up(
+class TestFrozenServer:
+    def test_server_that_stops_answering_times_out(
         self, address: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Connection, "patience", 0.5)
@@ -126,7 +124,7 @@ class TestFrozen:
             ledger.append([record])
             assert ledger.ask(Question()) == [record]
 
-    def test_a_host_that_accepts_and_says_nothing_is_given_up(self) -> None:
+    def test_host_that_accepts_without_answering_times_out(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             port = silent.getsockname()[1]
             with pytest.raises(LedgerUnavailable, match="timeout"):
@@ -134,7 +132,7 @@ class TestFrozen:
 
 
 @pytest.mark.parametrize("limit", ["lock_timeout", "statement_timeout"])
-def test_a_busy_database_is_not_waited_for(address: str, limit: str) -> None:
+def test_locked_database_makes_the_ledger_unavailable(address: str, limit: str) -> None:
     one, other = records_of(an_attempt(), an_attempt())
     with closing(open_ledger(address)) as ledger:
         ledger.append([one])
@@ -148,7 +146,7 @@ def test_a_busy_database_is_not_waited_for(address: str, limit: str) -> None:
         assert ledger.ask(Question()) == [other, one]
 
 
-def test_the_append_is_planned_once_and_questions_each_time(address: str) -> None:
+def test_append_is_planned_once_and_queries_each_time(address: str) -> None:
     with closing(open_ledger(address)) as ledger:
         for record in records_of(*(an_attempt() for _ in range(8))):
             ledger.append([record])
@@ -157,7 +155,7 @@ def test_the_append_is_planned_once_and_questions_each_time(address: str) -> Non
         assert {"WITH moved" in statement for (statement,) in prepared} == {True}
 
 
-def test_commits_wait_for_the_disk_whatever_the_default_is(address: str) -> None:
+def test_commits_are_synchronous_despite_another_default(address: str) -> None:
     with psycopg.connect(address, autocommit=True) as connection:
         name = connection.info.dbname
         connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off'.encode())
@@ -167,7 +165,7 @@ def test_commits_wait_for_the_disk_whatever_the_default_is(address: str) -> None
 
 
 class TestFailover:
-    def test_the_server_that_can_write_is_found(self, address: str) -> None:
+    def test_ledger_connects_to_the_writable_server(self, address: str) -> None:
         with postgres_server() as standby:
             migrate_ledger(standby)
             with psycopg.connect(standby, autocommit=True) as connection:
@@ -184,7 +182,7 @@ class TestFailover:
         with closing(open_ledger(address)) as ledger:
             assert ledger.ask(Question()) == records
 
-    def test_a_server_that_was_demoted_is_left(self, address: str) -> None:
+    def test_ledger_leaves_a_demoted_server(self, address: str) -> None:
         with closing(open_ledger(address)) as ledger:
             demoted = backend_of(ledger)
             connection_of(ledger).execute("SET default_transaction_read_only = on")
@@ -192,7 +190,7 @@ class TestFailover:
             assert backend_of(ledger) != demoted
 
 
-def test_a_password_that_is_refused_is_not_told(server: Server) -> None:
+def test_rejected_password_is_not_in_the_error(server: Server) -> None:
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute("CREATE ROLE someone LOGIN PASSWORD 'right'")
         [file] = connection.execute("SHOW hba_file").fetchone() or [""]

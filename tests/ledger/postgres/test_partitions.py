@@ -51,13 +51,13 @@ def month_of(watch: Watch, record_id: str) -> str:
     return name.rpartition("record_")[2]
 
 
-def test_a_record_that_comes_years_late_finds_its_month(ledger: Ledger, watch: Watch) -> None:
+def test_late_record_is_stored_in_the_partition_of_its_month(ledger: Ledger, watch: Watch) -> None:
     ledger.append(records := records_of(an_attempt(time=MARCH)))
     assert ledger.ask(Question()) == records
     assert months(watch) == ["2019_03", "2019_04"]
 
 
-def test_one_delivery_may_span_many_months(ledger: Ledger, watch: Watch) -> None:
+def test_one_batch_can_span_many_months(ledger: Ledger, watch: Watch) -> None:
     times = [datetime(2018, month, 15, tzinfo=UTC) for month in range(1, 13)]
     ledger.append(records := records_of(*(an_attempt(time=time) for time in times)))
     assert ledger.ask(Question()) == records[::-1]
@@ -69,14 +69,14 @@ def test_one_delivery_may_span_many_months(ledger: Ledger, watch: Watch) -> None
     [(MARCH - MILLISECOND, "2019_02"), (MARCH, "2019_03")],
     ids=["last moment", "first moment"],
 )
-def test_months_begin_at_midnight_in_utc(
+def test_partitions_begin_at_midnight_utc(
     ledger: Ledger, watch: Watch, time: datetime, month: str
 ) -> None:
     ledger.append(records := records_of(an_attempt(time=time)))
     assert month_of(watch, records[0].entry.id) == month
 
 
-def test_many_need_the_same_month_at_once(ledger: Ledger, address: str) -> None:
+def test_concurrent_writers_can_create_the_same_partition(ledger: Ledger, address: str) -> None:
     def deliver(writer: str) -> None:
         with closing(open_ledger(address)) as other:
             other.append(records_of(an_attempt(time=MARCH), writer=writer))
@@ -86,14 +86,16 @@ def test_many_need_the_same_month_at_once(ledger: Ledger, address: str) -> None:
     assert len(ledger.ask(Question())) == 6
 
 
-def test_a_place_is_taken_once_in_whichever_month(ledger: Ledger) -> None:
+def test_sequence_number_is_unique_across_partitions(ledger: Ledger) -> None:
     ledger.append(records := records_of(an_attempt(time=MARCH)))
     with pytest.raises(LedgerConflict, match="at 1 in the chain of writer-1"):
         ledger.append(records_of(an_attempt(time=MARCH + timedelta(days=40))))
     assert ledger.ask(Question()) == records
 
 
-def test_of_two_that_take_a_place_at_once_one_is_refused(address: str) -> None:
+def test_one_of_two_concurrent_records_with_the_same_sequence_number_is_rejected(
+    address: str,
+) -> None:
     """The months differ, so only the chain's row stands between them."""
 
     def take(month: int) -> bool:
@@ -112,29 +114,29 @@ def test_of_two_that_take_a_place_at_once_one_is_refused(address: str) -> None:
 
 
 class TestPrune:
-    def test_an_empty_month_goes(self, ledger: Ledger, watch: Watch) -> None:
+    def test_empty_partition_is_dropped(self, ledger: Ledger, watch: Watch) -> None:
         ledger.append(records_of(an_attempt(time=MARCH), an_attempt(time=MARCH.replace(month=5))))
         ledger.remove("writer-1", 1, [], *records_of(a_tombstone("writer-1", 1), writer="pruner"))
         assert months(watch) == ["2019_04", "2019_05", "2019_06"]
 
-    def test_a_late_record_makes_it_again(self, ledger: Ledger) -> None:
+    def test_late_record_creates_a_dropped_partition_again(self, ledger: Ledger) -> None:
         ledger.append(records_of(an_attempt(time=MARCH)))
         ledger.remove("writer-1", 1, [], *records_of(a_tombstone("writer-1", 1), writer="pruner"))
         ledger.append(late := records_of(an_attempt(time=MARCH), writer="late"))
         assert ledger.ask(Question()) == late
 
-    def test_a_month_with_something_left_stays(self, ledger: Ledger, watch: Watch) -> None:
+    def test_partition_with_records_is_kept(self, ledger: Ledger, watch: Watch) -> None:
         ledger.append(records_of(an_attempt(time=MARCH), an_attempt(time=MARCH)))
         ledger.remove("writer-1", 2, [2], *records_of(a_tombstone("writer-1", 2), writer="pruner"))
         assert months(watch) == ["2019_03", "2019_04"]
 
-    def test_the_current_month_stays(self, ledger: Ledger, watch: Watch) -> None:
+    def test_partition_of_the_current_month_is_kept(self, ledger: Ledger, watch: Watch) -> None:
         ledger.append(records_of(an_attempt(time=MARCH)))
         stone = a_tombstone("writer-1", 1, time=MARCH + timedelta(days=3))
         ledger.remove("writer-1", 1, [], *records_of(stone, writer="pruner"))
         assert months(watch) == ["2019_03", "2019_04"]
 
-    def test_a_month_that_is_being_read_stays_for_now(self, address: str, watch: Watch) -> None:
+    def test_partition_in_use_by_a_reader_is_kept(self, address: str, watch: Watch) -> None:
         impatient = f"{address}&options=-c%20lock_timeout%3D50ms"
         with closing(open_ledger(impatient)) as ledger, psycopg.connect(address) as reader:
             ledger.append(records_of(an_attempt(time=MARCH)))

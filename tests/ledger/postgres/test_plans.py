@@ -116,7 +116,7 @@ WALKED: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize(("asked", "index"), WALKED.values(), ids=WALKED)
-def test_what_is_common_is_walked_newest_first(
+def test_query_for_a_common_value_scans_newest_first(
     watch: psycopg.Connection[Any], asked: dict[str, Any], index: str
 ) -> None:
     plan = plan_of(watch, *statement_of(Question(**asked, limit=PAGE)))
@@ -138,7 +138,7 @@ FOUND: dict[str, tuple[dict[str, object], set[str]]] = {
 
 
 @pytest.mark.parametrize(("asked", "indexes"), FOUND.values(), ids=FOUND)
-def test_what_is_rare_is_found(
+def test_query_for_a_rare_value_uses_its_index(
     watch: psycopg.Connection[Any], asked: dict[str, Any], indexes: set[str]
 ) -> None:
     plan = plan_of(watch, *statement_of(Question(**asked, limit=PAGE)))
@@ -162,7 +162,7 @@ BOUNDS: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 @pytest.mark.parametrize(("bounds", "months"), BOUNDS.values(), ids=BOUNDS)
 @pytest.mark.parametrize("asked", [{}, {"actor": "person-5"}, {"field": "/spec/suspend"}], ids=str)
-def test_bounds_of_time_leave_other_months_closed(
+def test_query_with_time_bounds_skips_other_partitions(
     watch: psycopg.Connection[Any],
     asked: dict[str, Any],
     bounds: dict[str, Any],
@@ -173,27 +173,27 @@ def test_bounds_of_time_leave_other_months_closed(
     assert "Seq Scan" not in plan.nodes
 
 
-def test_the_next_page_begins_where_the_last_one_ended(watch: psycopg.Connection[Any]) -> None:
+def test_next_page_begins_where_the_last_one_ended(watch: psycopg.Connection[Any]) -> None:
     question = Question(actor="person-5", before=first_id_of(FIRST.replace(month=3)), limit=PAGE)
     plan = plan_of(watch, *statement_of(question))
     assert plan.months == {"2019_01", "2019_02"}
     assert plan.executed == {"2019_02"}
 
 
-def test_open_grants_are_found_by_their_end(watch: psycopg.Connection[Any]) -> None:
+def test_open_grants_are_found_by_the_index_of_their_expiry(watch: psycopg.Connection[Any]) -> None:
     plan = plan_of(watch, OPEN_GRANTS, ["large", LAST])
     assert "Seq Scan" not in plan.nodes
     of_grants = {"grant_expires_idx", "grant_id_idx", "id_idx2"}
     assert plan.indexes <= {*of_grants, "namespace_name_id_idx"}
 
 
-def test_a_chain_is_walked_by_its_places(watch: psycopg.Connection[Any]) -> None:
+def test_chain_is_read_by_the_index_of_its_sequence_numbers(watch: psycopg.Connection[Any]) -> None:
     plan = plan_of(watch, _CHAIN, {"writer": "writer-1", "first": 101, "through": 2**63 - 1})
     assert not {"Seq Scan", "Sort"} & plan.nodes
     assert plan.indexes == {"hashtextextended_sequence_idx"}
 
 
-def test_a_walk_through_all_reads_on_by_id(watch: psycopg.Connection[Any]) -> None:
+def test_walk_through_all_records_pages_by_id(watch: psycopg.Connection[Any]) -> None:
     plan = plan_of(watch, _AFTER, [first_id_of(FIRST.replace(month=2)), FIRST])
     assert not {"Seq Scan", "Sort"} & plan.nodes
     assert plan.executed == {"2019_02"}

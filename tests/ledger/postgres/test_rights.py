@@ -63,7 +63,7 @@ def installed(postgres_url: str) -> Iterator[Installation]:
         connection.execute(f"DROP ROLE {', '.join(roles)}".encode())
 
 
-def test_the_webhook_appends_and_asks(installed: Installation) -> None:
+def test_webhook_role_can_append_and_query(installed: Installation) -> None:
     with closing(open_ledger(installed.webhook)) as ledger:
         first = records_of(an_opening(), an_attempt())
         ledger.append(first)
@@ -75,7 +75,7 @@ def test_the_webhook_appends_and_asks(installed: Installation) -> None:
         assert ledger.holds() == []
 
 
-def test_the_webhook_needs_nobody_for_a_new_month(installed: Installation) -> None:
+def test_webhook_role_can_create_a_partition(installed: Installation) -> None:
     with closing(open_ledger(installed.webhook)) as ledger:
         ledger.append(late := records_of(an_attempt(time=LATE)))
         assert ledger.ask(Question()) == late
@@ -102,7 +102,7 @@ TAMPERING = {
 
 
 @pytest.mark.parametrize("role", ["webhook", "correlator", "reader"])
-def test_nobody_but_the_owner_changes_what_is_stored(installed: Installation, role: str) -> None:
+def test_only_the_owner_can_change_stored_records(installed: Installation, role: str) -> None:
     with closing(open_ledger(installed.webhook)) as ledger:
         ledger.append(records := records_of(an_attempt(time=LATE)))
         with psycopg.connect(getattr(installed, role), autocommit=True) as connection:
@@ -112,7 +112,7 @@ def test_nobody_but_the_owner_changes_what_is_stored(installed: Installation, ro
         assert ledger.ask(Question()) == records
 
 
-def test_the_reader_only_asks(installed: Installation) -> None:
+def test_reader_role_can_only_query(installed: Installation) -> None:
     with closing(open_ledger(installed.webhook)) as ledger:
         ledger.append(records := records_of(an_attempt()))
     with closing(open_ledger(installed.reader)) as ledger:
@@ -123,7 +123,7 @@ def test_the_reader_only_asks(installed: Installation) -> None:
         assert ledger.ask(Question()) == records
 
 
-def test_the_correlator_asks_and_writes_the_history(installed: Installation) -> None:
+def test_correlator_role_can_query_and_write_episodes(installed: Installation) -> None:
     with closing(open_ledger(installed.webhook)) as ledger:
         ledger.append(records := records_of(an_attempt()))
     with closing(open_ledger(installed.correlator)) as ledger:
@@ -138,14 +138,14 @@ def test_the_correlator_asks_and_writes_the_history(installed: Installation) -> 
         assert history.forget(term, TIME, most=0) == 1
 
 
-def test_the_reader_asks_the_history(installed: Installation) -> None:
+def test_reader_role_can_query_episodes(installed: Installation) -> None:
     with closing(open_history(installed.reader)) as history:
         assert history.episodes(TIME) == []
         with pytest.raises(LedgerUnavailable, match="permission denied"):
             history.lead("test", "reader", TIME)
 
 
-def test_the_webhook_cannot_prune(installed: Installation) -> None:
+def test_webhook_role_cannot_prune(installed: Installation) -> None:
     with closing(open_ledger(installed.webhook)) as ledger:
         ledger.append(records := records_of(an_attempt()))
         [stone] = records_of(a_tombstone("writer-1", 1), writer="pruner")
@@ -154,7 +154,7 @@ def test_the_webhook_cannot_prune(installed: Installation) -> None:
         assert ledger.ask(Question()) == records
 
 
-def test_the_owner_looks_after_it(installed: Installation) -> None:
+def test_owner_can_hold_prune_and_drop_partitions(installed: Installation) -> None:
     with closing(open_ledger(installed.owner)) as ledger:
         ledger.append(records_of(an_attempt(time=LATE)))
         ledger.hold(hold := LegalHold("INC-42", TIME, "lead", ""))
@@ -167,7 +167,7 @@ def test_the_owner_looks_after_it(installed: Installation) -> None:
     assert found == (None,)
 
 
-def test_a_role_that_was_let_in_nowhere_is_told_so(installed: Installation) -> None:
+def test_role_without_rights_gets_permission_denied(installed: Installation) -> None:
     with psycopg.connect(installed.owner) as connection:
         role = installed.reader.partition("//")[2].partition("@")[0]
         connection.execute(f"REVOKE USAGE ON SCHEMA glasswarden FROM {role}".encode())
@@ -175,7 +175,7 @@ def test_a_role_that_was_let_in_nowhere_is_told_so(installed: Installation) -> N
         open_ledger(installed.reader)
 
 
-def test_a_role_out_of_connections_waits_for_one(installed: Installation) -> None:
+def test_ledger_is_unavailable_at_the_connection_limit_of_its_role(installed: Installation) -> None:
     role = installed.webhook.partition("//")[2].partition("@")[0]
     with psycopg.connect(installed.superuser, autocommit=True) as connection:
         connection.execute(f"ALTER ROLE {role} CONNECTION LIMIT 1".encode())

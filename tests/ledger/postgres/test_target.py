@@ -1,4 +1,4 @@
-"""The address says where the database is; what is wrong with it is said without its password."""
+"""The address locates the database; errors about it do not contain its password."""
 
 import sys
 
@@ -19,7 +19,7 @@ SEVERAL = {
 
 
 @pytest.mark.parametrize(("address", "hosts", "ports"), SEVERAL.values(), ids=SEVERAL)
-def test_it_may_name_several_hosts(address: str, hosts: str, ports: str) -> None:
+def test_address_can_name_several_hosts(address: str, hosts: str, ports: str) -> None:
     parameters = parameters_of(f"{address}{'&' if '?' in address else '?'}target_session_attrs=any")
     assert is_postgres(address)
     assert parameters["host"] == hosts
@@ -27,7 +27,7 @@ def test_it_may_name_several_hosts(address: str, hosts: str, ports: str) -> None
     assert parameters["target_session_attrs"] == "any"
 
 
-def test_no_wait_is_endless_unless_the_address_says_so() -> None:
+def test_every_wait_has_a_default_limit() -> None:
     parameters = parameters_of("postgresql://u@db/d")
     assert int(parameters["connect_timeout"]) < 10
     assert int(parameters["tcp_user_timeout"]) < 10_000
@@ -35,7 +35,7 @@ def test_no_wait_is_endless_unless_the_address_says_so() -> None:
     assert "-c lock_timeout=3s" in parameters["options"]
 
 
-def test_the_address_may_set_other_limits() -> None:
+def test_address_can_set_other_limits() -> None:
     told = "connect_timeout=9&options=-c%20statement_timeout%3D1s"
     parameters = parameters_of(f"postgresql://u@db/d?{told}")
     assert parameters["connect_timeout"] == "9"
@@ -43,7 +43,7 @@ def test_the_address_may_set_other_limits() -> None:
     assert parameters["options"].endswith(" -c statement_timeout=1s")
 
 
-def test_libpq_understands_what_it_is_told() -> None:
+def test_libpq_accepts_the_connection_parameters() -> None:
     understood = conninfo_to_dict(make_conninfo(**parameters_of("postgresql://u:s%40crt@a,b/d")))
     assert [understood[name] for name in ("host", "user", "password", "dbname")] == [
         "a,b",
@@ -66,7 +66,7 @@ LEAKY = {
 
 
 @pytest.mark.parametrize("address", LEAKY.values(), ids=LEAKY)
-def test_no_error_tells_the_password(address: str) -> None:
+def test_errors_do_not_contain_the_password(address: str) -> None:
     with pytest.raises(LedgerError) as caught:
         open_ledger(address)
     chain: BaseException | None = caught.value
@@ -76,12 +76,12 @@ def test_no_error_tells_the_password(address: str) -> None:
         chain = chain.__cause__ or (None if chain.__suppress_context__ else chain.__context__)
 
 
-def test_keys_must_be_named() -> None:
+def test_postgresql_address_requires_the_keys_option() -> None:
     with pytest.raises(AddressInvalid, match="--keys"):
         keys_beside("postgresql://u@[::1],[::2]/d")
 
 
-def test_a_missing_driver_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_driver_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [each for each in sys.modules if each.startswith("glasswarden.ledger.postgres.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)

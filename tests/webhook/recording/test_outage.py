@@ -53,7 +53,7 @@ def restarted() -> bytes:
 
 
 def answered(review: bytes, policy: Path | None = None) -> tuple[dict[str, Any], list[Gap]]:
-    """Return what the webhook answers during the outage, and the gaps that it tells afterwards."""
+    """Return what the webhook answers during the outage, and the gaps recorded afterwards."""
 
     async def play() -> tuple[dict[str, Any], list[Gap]]:
         ledger = Away()

@@ -30,7 +30,7 @@ from webhook.review import RecorderClosed, RecorderOverloaded
 
 @dataclass
 class Moody:
-    """A real ledger that is away when told to be; opened by the thread that first asks it."""
+    """A real ledger that is unavailable on request; opened by the thread that first asks it."""
 
     address: str
     away: bool = False
@@ -67,7 +67,7 @@ class Moody:
 
 
 class Stage:
-    """A recorder with a ledger in a folder, and a spool unless it is told otherwise."""
+    """A recorder with a ledger in a folder, and a spool unless configured otherwise."""
 
     def __init__(self, folder: Path, *, spool: bool = True, limit: int = 1_000_000) -> None:
         self.address = f"sqlite://{folder}/ledger.db"
@@ -297,7 +297,7 @@ class TestOpenGrants:
 
 class TestUnrecorded:
     async def outage(self, stage: Stage) -> None:
-        """Lose three writes that nobody counts, then let two through and refuse one."""
+        """Lose three writes that nobody counts, then allow two and deny one."""
         recorder = stage.recorder()
         await recorder.open()
         stage.ledger.away = True
