@@ -120,7 +120,7 @@ def test_an_error_that_explains_nothing_has_its_status(server: Answers, content:
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>", b"[]", b"[" * 100_000])
-def test_what_is_no_object_is_an_error(server: Answers, content: bytes) -> None:
+def test_answer_that_is_no_object_is_an_error(server: Answers, content: bytes) -> None:
     server.content = content
     with pytest.raises(ApiServerError, match=PATH):
         server.client.get(PATH)
@@ -173,7 +173,7 @@ def test_what_is_no_object_is_read_as_text(server: Answers) -> None:
     assert server.client.text("/metrics") == "up 1\n\ufffd"
 
 
-def test_nobody_there_is_unreachable() -> None:
+def test_closed_port_is_reported_as_unreachable() -> None:
     with listening() as server:
         client = server.client
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1"):

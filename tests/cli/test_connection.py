@@ -92,7 +92,7 @@ def test_what_the_kubeconfig_does_not_have_is_named(kubeconfig: Path) -> None:
         Connection(kubeconfig, context="three").access()
 
 
-def test_the_variable_of_kubectl_counts_too(
+def test_kubeconfig_variable_of_kubectl_is_used(
     kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", f"/nowhere:{kubeconfig}")

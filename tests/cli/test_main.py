@@ -60,12 +60,12 @@ def test_every_command_has_help(command: str) -> None:
     assert helped.stdout.startswith(f"Usage: glasswarden {command}")
 
 
-def test_the_short_option_for_help_works_below_a_group() -> None:
+def test_short_help_option_works_below_a_group() -> None:
     # In a process of its own: click remembers the options of the first context that it sees.
     assert run_program("keys", "rotate", "-h").stdout.startswith("Usage: glasswarden keys rotate")
 
 
-def test_a_mistyped_command_is_said() -> None:
+def test_unknown_command_is_a_usage_error() -> None:
     result = run_program("wehbook")
     assert result.returncode == 2
     assert "No such command 'wehbook'" in result.stderr
