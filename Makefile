@@ -36,7 +36,7 @@ test: $(READY) system plan-test check ## `make check`, then the tests on a real 
 	$(BIN)/pytest -n $(JOBS) -m "$(RUN_TEST)" $(ARGS)
 
 plan-test: $(READY)
-	@echo "make test: style, types and fast tests (1 min), then the API server and the databases (7 min)."
+	@echo "make test: style, types and fast tests (2 min), then the API server and the databases (7 min)."
 	@$(BIN)/python -m tests.cluster.build --plan kubernetes
 
 e2e: $(READY) extras plan-e2e ## The rest: Flux, Argo CD, kustomize, helm, browser, alerts, crashes and faults
@@ -44,10 +44,10 @@ e2e: $(READY) extras plan-e2e ## The rest: Flux, Argo CD, kustomize, helm, brows
 	$(BIN)/pytest -n $(JOBS) -m "$(RUN_E2E)" $(ARGS)
 
 plan-e2e: $(READY)
-	@echo "make e2e: Flux, Argo CD, kustomize, helm, browser, alerts, crashes and faults (30 min)."
+	@echo "make e2e: Flux, Argo CD, kustomize, helm, browser, alerts, crashes and faults (20 min)."
 	@$(BIN)/python -m tests.cluster.build --plan kubernetes render promtool gitops
 
-check: $(READY) ## Style, types, layers and the fast tests, in about a minute
+check: $(READY) ## Style, types, layers and the fast tests, in a minute or two
 	@$(BIN)/ruff check $(PACKAGES)
 	@$(BIN)/ruff format --check $(PACKAGES)
 	@$(BIN)/mypy
