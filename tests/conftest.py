@@ -3,6 +3,7 @@
 import signal
 
 import structlog
+from hypothesis import HealthCheck, settings
 
 from tests.chaos import chaos, pytest_collection_modifyitems, pytest_terminal_summary
 from tests.postgres_server import postgres_url
@@ -14,6 +15,11 @@ __all__ = [
     "pytest_configure",
     "pytest_terminal_summary",
 ]
+
+
+# A busy machine is slow: no example may fail for the time that it takes.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_configure() -> None:

@@ -186,6 +186,7 @@ def test_demo_reports_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_demo_with_stay_runs_until_interrupted(tmp_path: Path) -> None:
     command = [*DEMO, "--stay", "--dir", str(tmp_path / "story")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
@@ -202,6 +203,7 @@ def test_demo_with_stay_runs_until_interrupted(tmp_path: Path) -> None:
     assert (demo.returncode, "Stopped." in rest) == (0, True)
 
 
+@pytest.mark.slow
 def test_demo_reports_a_port_in_use(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

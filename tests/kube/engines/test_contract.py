@@ -363,6 +363,7 @@ def test_webhook_role_can_read_the_sources_of_the_engine(name: str) -> None:
     assert not readable.isdisjoint(engine.kinds), f"a rule for {', '.join(engine.kinds)}"
 
 
+@pytest.mark.slow
 def test_new_engine_takes_one_module_and_one_entry(tmp_path: Path) -> None:
     for package in ("glasswarden", "webhook", "correlator", "certs", "tests"):
         ignored = shutil.ignore_patterns("__pycache__", "golden", "programs", "recorded")

@@ -1,5 +1,7 @@
 """`held`: which changed fields a stamp contains, and how many."""
 
+import pytest
+
 from glasswarden.kube.paths import parse_path
 from glasswarden.policy.breakglass import names
 from glasswarden.policy.breakglass.annotations import Glass, Notes
@@ -35,6 +37,7 @@ def test_labels_added_together_are_held_one_by_one() -> None:
     assert merge_held_fields(WEB, [], changes) == ("/metadata/labels/a", "/metadata/labels/b")
 
 
+@pytest.mark.slow
 def test_items_of_a_list_without_keys_are_held_as_the_list() -> None:
     changes = [a_change(f"/spec/items[{number}]/value", 1, 2) for number in range(10_000)]
     assert merge_held_fields(WEB, (), changes) == ("/spec/items",)
@@ -46,6 +49,7 @@ def test_held_fields_are_paths_that_can_be_parsed() -> None:
     assert held == (str(parse_path(path)),) == (path,)
 
 
+@pytest.mark.slow
 def test_stamp_holds_as_many_fields_as_fit_into_64_kb() -> None:
     paths: tuple[str, ...] = ()
     while more := merge_held_fields(

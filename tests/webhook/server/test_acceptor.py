@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
+import pytest
+
 from tests.cluster.processes import LOOPBACK
 from tests.cluster.retries import eventually
 from tests.webhook.workers import WORKERS, Webhook
+
+pytestmark = pytest.mark.slow  # starts real servers
 
 CALLERS = 40
 LEAST = 18

@@ -20,6 +20,8 @@ from tests.cluster.pki import Authority
 from tests.cluster.processes import Processes, free_ports, with_free_ports
 from tests.webhook.builders import a_review
 
+pytestmark = pytest.mark.slow  # starts real servers
+
 JSON = {"Content-Type": "application/json"}
 
 

@@ -176,6 +176,7 @@ def test_wrong_path_is_rejected(caller: ssl.SSLSocket) -> None:
     assert caller.recv(65536).startswith(b"HTTP/1.1 403 ")
 
 
+@pytest.mark.slow
 def test_connection_on_the_fast_path_is_closed_when_the_webhook_stops(tmp_path: Path) -> None:
     with Webhook(tmp_path, f"sqlite://{tmp_path}/ledger.db") as webhook:
         plain = socket.create_connection((LOOPBACK, webhook.port), timeout=10)

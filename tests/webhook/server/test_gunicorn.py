@@ -22,6 +22,8 @@ from tests.webhook.builders import a_deployment, a_review
 from tests.webhook.serving import connected, ledger_in, open_webhook, post
 from webhook import metrics
 
+pytestmark = pytest.mark.slow  # starts real servers
+
 JSON = {"Content-Type": "application/json"}
 
 
