@@ -115,6 +115,9 @@ class Webhook:
         for victim in victims:
             with suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
+        # A process that is about to die still counts as running: its successor is not there yet.
+        while any(map(is_running, victims)):
+            time.sleep(0.001)
         return len(victims)
 
     def kill_all(self) -> None:
